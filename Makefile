@@ -1,0 +1,50 @@
+# Set-up is part of every target: `make demo` and `make test` work on a machine that has only
+# Python >= 3.11, make and a package index. Stamps in .venv make the second call quick.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Two workers with one thread each beat one worker with two threads on small tensors.
+TEST_WORKERS ?= 2
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.core ## train and certify a network on data bundled with scikit-learn
+	$(BIN)/python examples/certify_breast_cancer.py
+
+test: $(VENV)/.test ## run the whole test suite, the statistical tests included
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
+
+lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove the virtual environment and everything generated
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "No python3 found: install Python 3.11 or newer, or set PYTHON=/path/to/python."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "pbgnet needs Python 3.11 or newer; $(PYTHON) is older. Set PYTHON=/path/to/python."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.python
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,36 @@
+"""Bounds on the risk, in float64 and rounded outward.
+
+Numbers, sequences, arrays and tensors go in and broadcast; NumPy float64 comes out. The same
+formulas inside autograd, for training, are in `pbgnet.bounds.differentiable`.
+"""
+
+from pbgnet.bounds import differentiable
+from pbgnet.bounds.confidence import Constant, maurer_xi, split_delta
+from pbgnet.bounds.divergence import tree_divergence
+from pbgnet.bounds.held_out import chernoff_bound, clopper_pearson_bound
+from pbgnet.bounds.kl import binary_kl, kl_inverse_lower, kl_inverse_upper
+from pbgnet.bounds.pac_bayes import (
+    CatoniOptimum,
+    catoni_bound,
+    catoni_optimal,
+    mcallester_bound,
+    seeger_bound,
+)
+
+__all__ = [
+    "CatoniOptimum",
+    "Constant",
+    "binary_kl",
+    "catoni_bound",
+    "catoni_optimal",
+    "chernoff_bound",
+    "clopper_pearson_bound",
+    "differentiable",
+    "kl_inverse_lower",
+    "kl_inverse_upper",
+    "maurer_xi",
+    "mcallester_bound",
+    "seeger_bound",
+    "split_delta",
+    "tree_divergence",
+]

@@ -1,0 +1,84 @@
+"""The divergence between posterior and prior of the paper's tree network (Eq. 17)."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from pbgnet.exceptions import DomainError, ShapeError
+
+__all__ = ["tree_divergence"]
+
+
+def tree_divergence(
+    weights: Sequence[Tensor], prior_weights: Sequence[Tensor], *, validate_args: bool = True
+) -> Tensor:
+    r"""KL divergence between the Gaussian posterior and prior over the tree's weights (paper, Eq. 17).
+
+    .. math:: K(\theta, \mu) = \tfrac12 \sum_{k=1}^{L} d^\dagger_{k+1} \|W_k - U_k\|_F^2,
+              \qquad d^\dagger_{k+1} = d_{k+1} \cdots d_L,\ d^\dagger_{L+1} = 1
+
+    The factors count how often the tree repeats each row of weights. An intercept is one more
+    column of its matrix; its constant input has no subtree, so it changes no factor.
+
+    Parameters
+    ----------
+    weights : sequence of Tensor, shapes (..., d_k, d_{k-1}) or, with intercepts, (..., d_k, d_{k-1} + 1)
+        Posterior means, first layer first. Leading axes are replicas.
+    prior_weights : sequence of Tensor
+        Prior means of the same shapes; leading axes broadcast.
+    validate_args : bool, default=True
+        Check that everything is finite, which on a GPU waits for the device.
+
+    Returns
+    -------
+    Tensor, float64, shape (...)
+        One divergence per replica, in nats; differentiable.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.bounds import tree_divergence
+    >>> weights = [torch.ones(3, 2), torch.ones(1, 3)]
+    >>> prior = [torch.zeros(3, 2), torch.zeros(1, 3)]
+    >>> tree_divergence(weights, prior)  # (1 * 6 + 3) / 2
+    tensor(4.5000, dtype=torch.float64)
+    """
+    _check_shapes(weights, prior_weights)
+    if validate_args:
+        _check_finite("weights", weights)
+        _check_finite("prior_weights", prior_weights)
+    rows = [weight.shape[-2] for weight in weights]
+    halves = [
+        0.5 * math.prod(rows[k + 1 :]) * torch.sum((w - u).square(), dim=(-2, -1), dtype=torch.float64)
+        for k, (w, u) in enumerate(zip(weights, prior_weights, strict=True))
+    ]
+    return torch.stack(torch.broadcast_tensors(*halves)).sum(dim=0)
+
+
+def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor]) -> None:
+    if not weights or len(weights) != len(prior_weights):
+        raise ShapeError(
+            f"Posterior and prior need the same number of layers, at least one; got {len(weights)} and "
+            f"{len(prior_weights)}."
+        )
+    for k, (w, u) in enumerate(zip(weights, prior_weights, strict=True), start=1):
+        if w.ndim < 2 or u.ndim < 2 or w.shape[-2:] != u.shape[-2:]:
+            raise ShapeError(
+                f"Layer {k} has weights of shape {tuple(w.shape)} and a prior of shape {tuple(u.shape)}; "
+                "both must end in the same two axes (neurons, inputs)."
+            )
+    for k in range(1, len(weights)):
+        below, inputs = weights[k - 1].shape[-2], weights[k].shape[-1]
+        if inputs not in (below, below + 1):
+            raise ShapeError(
+                f"Layer {k + 1} takes {inputs} inputs but layer {k} has {below} neurons; expected {below}, "
+                f"or {below + 1} with an intercept. Layers are listed from the input to the output."
+            )
+
+
+def _check_finite(name: str, tensors: Sequence[Tensor]) -> None:
+    for k, tensor in enumerate(tensors, start=1):
+        if not bool(torch.isfinite(tensor).all()):
+            raise DomainError(f"{name} of layer {k} hold NaN or infinity; training usually diverged before.")

@@ -1,0 +1,48 @@
+"""The errors pbgnet raises: one small vocabulary, so that a caller can catch by kind.
+
+Each message says what was wrong and what to do. Each class also derives from the built-in
+exception a Python programmer would expect (``ValueError`` or ``TypeError``).
+"""
+
+__all__ = [
+    "DomainError",
+    "DtypeError",
+    "OptionError",
+    "PBGNetError",
+    "ShapeError",
+    "UncertifiedError",
+    "UnknownNameError",
+    "WidthLimitError",
+]
+
+
+class PBGNetError(Exception):
+    """Base class of every error raised on purpose by pbgnet."""
+
+
+class ShapeError(PBGNetError, ValueError):
+    """A tensor has the wrong number of axes, or two shapes do not fit each other."""
+
+
+class DomainError(PBGNetError, ValueError):
+    """A number lies outside the range where the mathematics holds, or is NaN or infinite."""
+
+
+class DtypeError(PBGNetError, TypeError):
+    """An argument has a type, precision or device that the function does not take."""
+
+
+class OptionError(PBGNetError, TypeError):
+    """An option is missing, or does not belong to the method it was given to."""
+
+
+class UncertifiedError(PBGNetError, RuntimeError):
+    """A proof was asked of something that has none, such as the error of a random estimate."""
+
+
+class UnknownNameError(PBGNetError, ValueError):
+    """A name is not in the registry it was looked up in; the message lists the valid ones."""
+
+
+class WidthLimitError(PBGNetError, ValueError):
+    """A layer is too wide for a method whose cost grows exponentially with the width."""

@@ -1,0 +1,91 @@
+"""Checks of user input shared by all rooms of the package.
+
+They turn a wrong argument into a typed error with advice before any arithmetic happens, so
+that nothing returns NaN silently.
+"""
+
+import difflib
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UnknownNameError
+
+__all__ = ["as_float64", "broadcast", "check_interval", "check_name", "positive_int", "positive_real"]
+
+
+def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
+    """Return a number, sequence, array or tensor as a float64 CPU tensor (no copy where possible)."""
+    if isinstance(value, Tensor):
+        if value.requires_grad:
+            raise DtypeError(
+                f"{name} requires a gradient, but this function is outside autograd: call its twin in "
+                "pbgnet.bounds.differentiable, or pass the value detached."
+            )
+        value = value.detach().cpu().numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise DtypeError(f"{name} must hold real numbers, got {array.dtype} ({value!r:.60}).")
+    # A copy only for arrays torch cannot share (read-only or negative strides).
+    return torch.tensor(array.astype(np.float64, copy=False))
+
+
+def broadcast(**tensors: Tensor) -> tuple[Tensor, ...]:
+    """Broadcast the named tensors against each other."""
+    try:
+        return tuple(torch.broadcast_tensors(*tensors.values()))
+    except RuntimeError as error:
+        shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
+        raise ShapeError(f"Shapes do not broadcast: {shapes}.") from error
+
+
+def check_interval(
+    name: str,
+    value: Tensor,
+    low: float,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+    advice: str = "",
+) -> None:
+    """Raise `DomainError` unless every entry lies in the interval; NaN never does."""
+    inside = (value > low) if open_low else (value >= low)
+    inside &= (value < high) if open_high else (value <= high)
+    if bool(inside.all()):
+        return
+    worst = value[~inside].flatten()[0].item()
+    interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
+    raise DomainError(f"{name} must lie in {interval}, got {worst!r}. {advice}".strip())
+
+
+def positive_int(name: str, value: object) -> int:
+    """Return `value` as an int of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise DtypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
+    if int(value) < 1:
+        raise DomainError(f"{name} must be at least 1, got {value!r}.")
+    return int(value)
+
+
+def positive_real(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise DtypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
+    if not 0 < float(value) < math.inf:
+        raise DomainError(f"{name} must be positive and finite, got {value!r}.")
+    return float(value)
+
+
+def check_name(kind: str, name: object, known: Collection[str]) -> str:
+    """Return `name` if it is one of `known`, else say which names there are and the nearest one."""
+    if isinstance(name, str) and name in known:
+        return name
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UnknownNameError(f"Unknown {kind} {name!r}; choose one of {', '.join(sorted(known))}.{hint}")
