@@ -1,0 +1,35 @@
+"""The aggregated layer, three ways: a Fourier sum, the full sum over signs, and sampling.
+
+`expected_sign` computes it by the name of the method; `propagate_error` tells what the proved
+errors of the layers mean for a network's output.
+"""
+
+from pbgnet.aggregation.base import Aggregation
+from pbgnet.aggregation.enumeration import Enumeration, sign_probabilities, sign_vectors
+from pbgnet.aggregation.error_propagation import propagate_error
+from pbgnet.aggregation.fourier import Fourier
+from pbgnet.aggregation.fourier_error import (
+    FourierNodes,
+    choose_nodes,
+    fourier_error_bound,
+    fourier_rounding_bound,
+)
+from pbgnet.aggregation.monte_carlo import MonteCarlo
+from pbgnet.aggregation.registry import METHODS, expected_sign, make_aggregation
+
+__all__ = [
+    "METHODS",
+    "Aggregation",
+    "Enumeration",
+    "Fourier",
+    "FourierNodes",
+    "MonteCarlo",
+    "choose_nodes",
+    "expected_sign",
+    "fourier_error_bound",
+    "fourier_rounding_bound",
+    "make_aggregation",
+    "propagate_error",
+    "sign_probabilities",
+    "sign_vectors",
+]

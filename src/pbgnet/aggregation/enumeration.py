@@ -1,0 +1,97 @@
+"""Aggregation by the paper's combinatorial sum over all sign vectors (Eqs. 9, 10 and 16).
+
+Exact up to rounding, and exponential in the width: the reference for tests and small figures.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation.base import Aggregation
+from pbgnet.exceptions import WidthLimitError
+
+__all__ = ["Enumeration", "sign_probabilities", "sign_vectors"]
+
+
+@dataclass(frozen=True)
+class Enumeration(Aggregation):
+    """The sum over all 2^d sign vectors.
+
+    Parameters
+    ----------
+    max_width : int, default=16
+        Wider layers are refused: time and memory double with every input.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.aggregation import Enumeration
+    >>> Enumeration()(torch.zeros(1, 3), torch.ones(1, 3))  # signs that are fair coins
+    tensor([[0.]])
+    """
+
+    name: ClassVar[str] = "enumeration"
+    summary: ClassVar[str] = "the sum over all 2^d sign vectors: exact, for narrow layers only"
+
+    max_width: int = 16
+
+    def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
+        d = mean.shape[-1]
+        if d > self.max_width:
+            raise WidthLimitError(
+                f"Enumeration would sum 2^{d} sign vectors; its limit is a width of {self.max_width}. "
+                'Use method="fourier", which is exact to a proved tolerance at any width.'
+            )
+        signs = sign_vectors(d, dtype=mean.dtype, device=mean.device)
+        neurons = torch.erf(weight @ signs.mT / math.sqrt(2 * d))  # shape: (..., m, 2^d)
+        return sign_probabilities(mean) @ neurons.mT
+
+    def error_bound(self, weight: Tensor) -> Tensor:
+        """Rounding only: of the arguments of erf, of the probabilities, of the 2^d sums."""
+        d = weight.shape[-1]
+        unit = torch.finfo(weight.dtype).eps / 2
+        spread = weight.detach().double().abs().sum(dim=-1) / math.sqrt(d)
+        return unit * (2.0**d + 3 * d + 4 + math.sqrt(2 / math.pi) * (d + 4) * spread)
+
+
+def sign_vectors(d: int, *, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    """All 2^d sign vectors, shape (2^d, d), the last sign changing fastest.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.aggregation import sign_vectors
+    >>> sign_vectors(2, dtype=torch.float64).tolist()
+    [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]
+    """
+    return torch.tensor(list(itertools.product((-1.0, 1.0), repeat=d)), dtype=dtype, device=device)
+
+
+def sign_probabilities(mean: Tensor) -> Tensor:
+    """Probability of each sign vector, `Psi_s = prod_i (1 + s_i mean_i) / 2` (paper, Eq. 10).
+
+    Parameters
+    ----------
+    mean : Tensor, shape (..., d)
+
+    Returns
+    -------
+    Tensor, shape (..., 2^d)
+        In the order of `sign_vectors`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.aggregation import sign_probabilities
+    >>> sign_probabilities(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.5000, 0.0000, 0.5000])
+    """
+    probability = torch.ones_like(mean[..., :1])
+    for g in mean.unbind(dim=-1):  # doubles the number of vectors; no division, so safe at -1 and 1
+        pair = torch.stack([(1 - g) / 2, (1 + g) / 2], dim=-1)
+        probability = (probability.unsqueeze(-1) * pair.unsqueeze(-2)).flatten(-2)
+    return probability

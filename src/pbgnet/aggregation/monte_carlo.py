@@ -1,0 +1,76 @@
+"""Aggregation by sampling sign vectors: the paper's stochastic approximation (Section 3.2)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation.base import Aggregation
+from pbgnet.aggregation.monte_carlo_function import SampledMean, draw_signs
+from pbgnet.exceptions import DtypeError, UncertifiedError
+from pbgnet.validation import positive_int
+
+__all__ = ["MonteCarlo"]
+
+
+@dataclass(frozen=True)
+class MonteCarlo(Aggregation):
+    """The mean over T sampled sign vectors per example, with the paper's gradients (Eqs. 14, 15).
+
+    A random estimate: unbiased in value and gradient, with an error of order 1/sqrt(T), and no
+    proof of its error. The paper studies T, and its noise sometimes helps training.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number T of sign vectors drawn for each example.
+    generator : torch.Generator
+        Source of all randomness, on the device of the tensors.
+
+    Notes
+    -----
+    Where a mean is exactly -1 or 1, the sign that never comes up is missing from Eq. 14, and the
+    estimated gradient in that mean is finite but biased. In a network it is multiplied by the slope
+    of the saturated neuron below, which is 0 there.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.aggregation import MonteCarlo
+    >>> sampled = MonteCarlo(n_samples=100, generator=torch.Generator().manual_seed(0))
+    >>> sampled(torch.ones(1, 4), torch.ones(1, 4))  # no randomness left at the corner
+    tensor([[0.9545]])
+    """
+
+    name: ClassVar[str] = "monte_carlo"
+    summary: ClassVar[str] = "the mean over n_samples drawn sign vectors: a random estimate"
+
+    n_samples: int
+    generator: torch.Generator = field(repr=False)
+
+    def __post_init__(self) -> None:
+        positive_int("n_samples", self.n_samples)
+        if not isinstance(self.generator, torch.Generator):
+            raise DtypeError(
+                f"generator must be a torch.Generator, got {type(self.generator).__name__}; make one with "
+                "torch.Generator(device).manual_seed(seed)."
+            )
+
+    def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
+        if self.generator.device.type != mean.device.type:
+            raise DtypeError(
+                f"The generator lives on {self.generator.device} but the tensors on {mean.device}; "
+                "make one with torch.Generator(device)."
+            )
+        signs = draw_signs(mean, self.n_samples, self.generator)
+        value: Tensor = SampledMean.apply(mean, weight / math.sqrt(weight.shape[-1]), signs)
+        return value
+
+    def error_bound(self, weight: Tensor) -> Tensor:
+        """Raise: a random estimate has no proved error."""
+        raise UncertifiedError(
+            "A Monte Carlo aggregate is a random estimate without a proved error. Evaluate the weights "
+            'with method="fourier" to certify them.'
+        )

@@ -1,0 +1,52 @@
+"""Every aggregation method against the shipped conformance suite."""
+
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation import METHODS, Aggregation, Enumeration, Fourier, MonteCarlo
+from pbgnet.aggregation.conformance import AggregationConformance
+
+
+class TestFourier(AggregationConformance):
+    def make(self, device: str) -> Aggregation:
+        return Fourier()
+
+
+class TestFourierAdaptive(AggregationConformance):
+    def make(self, device: str) -> Aggregation:
+        return Fourier(adaptive=True)
+
+
+class TestFourierCoarse(AggregationConformance):
+    """A tolerance large enough to be visible must still be kept."""
+
+    def make(self, device: str) -> Aggregation:
+        return Fourier(tolerance=1e-3)
+
+
+class TestEnumeration(AggregationConformance):
+    def make(self, device: str) -> Aggregation:
+        return Enumeration()
+
+
+class TestMonteCarlo(AggregationConformance):
+    """A random estimate: within six standard deviations of the exact value."""
+
+    mean_gradient_at_corners = False
+    n_samples = 10_000
+
+    def make(self, device: str) -> Aggregation:
+        return MonteCarlo(self.n_samples, torch.Generator(device).manual_seed(1))
+
+    def value_tolerance(self, weight: Tensor) -> float:
+        return 6 / self.n_samples**0.5
+
+    def gradient_tolerance(self, weight: Tensor, n: int) -> float:
+        # Second moments: 1 / (1 - g^2) <= 2.8 per neuron for a mean (Eq. 14), 2 / (pi d) per example
+        # for a weight (Eq. 15); estimates of different examples are independent.
+        return 1.7 * weight.shape[-2] * self.value_tolerance(weight) + n**0.5 * self.value_tolerance(weight)
+
+
+def test_every_registered_method_is_covered() -> None:
+    made = {suite().make("cpu").name for suite in AggregationConformance.__subclasses__()}
+    assert made == set(METHODS)

@@ -1,0 +1,226 @@
+"""The Fourier sum: its proved error, its choice of nodes, its memory."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pbgnet.aggregation import (
+    Enumeration,
+    Fourier,
+    FourierNodes,
+    choose_nodes,
+    expected_sign,
+    fourier_error_bound,
+    fourier_rounding_bound,
+)
+from pbgnet.aggregation.fourier_function import FourierSum, _away_from_zero
+from pbgnet.exceptions import DomainError, DtypeError
+
+
+def draw_layer(seed: int, width: int, scale: float, corner: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random means, a share of them pushed to -1, 0 or 1, and weights of the given scale."""
+    generator = torch.Generator().manual_seed(seed)
+    mean = 2 * torch.rand(12, width, generator=generator, dtype=torch.float64) - 1
+    pushed = torch.rand(mean.shape, generator=generator) < corner
+    mean = torch.where(pushed, (1.5 * mean).round(), mean)
+    return mean, scale * torch.randn(3, width, generator=generator, dtype=torch.float64)
+
+
+layers = st.builds(
+    draw_layer,
+    seed=st.integers(0, 2**31),
+    width=st.integers(1, 10),
+    scale=st.floats(-3, 1.7).map(lambda exponent: 10**exponent),
+    corner=st.sampled_from([0.0, 0.5, 1.0]),
+)
+
+
+@given(layer=layers, step=st.floats(0.02, 6.0), n_nodes=st.integers(1, 60))
+@settings(max_examples=1500)
+def test_error_is_never_above_its_bound_for_any_step_and_number_of_nodes(layer, step, n_nodes):
+    mean, weight = layer
+    nodes = FourierNodes(step=torch.tensor(step, dtype=torch.float64), n_nodes=n_nodes)
+    value = FourierSum.apply(mean, weight / math.sqrt(weight.shape[-1]), nodes)
+    error = (value - Enumeration()(mean, weight)).abs().amax(dim=0)
+    rounding = fourier_rounding_bound(weight, nodes) + Enumeration().error_bound(weight)
+    assert (error <= fourier_error_bound(weight, step, n_nodes) + rounding).all()
+    assert (error <= fourier_error_bound(weight, step, n_nodes, mean) + rounding).all()
+
+
+@given(layer=layers, exponent=st.floats(-12, 0), adaptive=st.booleans())
+@settings(max_examples=500)
+def test_chosen_nodes_keep_the_tolerance(layer, exponent, adaptive):
+    mean, weight = layer
+    tolerance = 10**exponent
+    nodes = choose_nodes(weight, tolerance, mean if adaptive else None)
+    bound = fourier_error_bound(weight, nodes.step, nodes.n_nodes, mean if adaptive else None)
+    assert (bound <= tolerance).all()
+    value = Fourier(tolerance, adaptive)(mean, weight)
+    rounding = fourier_rounding_bound(weight, nodes) + Enumeration().error_bound(weight)
+    assert ((value - Enumeration()(mean, weight)).abs() <= tolerance + rounding).all()
+
+
+def test_bound_is_tight():
+    # A single weightless neuron cannot err, so look for the worst case over layers: the bound must
+    # not be loose by orders of magnitude, or nodes would be wasted.
+    ratios = []
+    for seed in range(200):
+        mean, weight = draw_layer(seed, 1 + seed % 8, 10 ** (seed % 5 - 2.0), 1.0)
+        spread = weight.abs().sum(dim=-1).amax() / math.sqrt(weight.shape[-1])
+        nodes = FourierNodes(
+            step=2 * math.pi / (spread + 4), n_nodes=math.ceil(4 * (spread + 4) / (2 * math.pi))
+        )
+        value = FourierSum.apply(mean, weight / math.sqrt(weight.shape[-1]), nodes)
+        error = (value - Enumeration()(mean, weight)).abs().amax(dim=0)
+        ratios.append(float((error / fourier_error_bound(weight, nodes.step, nodes.n_nodes)).amax()))
+    assert 0.5 < max(ratios) <= 1
+
+
+@pytest.mark.parametrize(
+    ("z", "published"), [(4, 1.4e-4), (5, 1.3e-6), (5.5, 8.2e-8), (6, 4.3e-9), (6.5, 1.8e-10), (7, 5.5e-12)]
+)
+def test_error_depends_on_the_deviation_alone(z, published):
+    # The table of the theory page, whose first term 4 Q(z) covers every spread.
+    for spread in (0.1, 1.0, 10.0):
+        weight = torch.tensor([[spread]], dtype=torch.float64)
+        step = 2 * math.pi / (spread + z)
+        bound = float(fourier_error_bound(weight, step, math.ceil(z / step)))
+        assert published / 25 < bound < 1.05 * published
+
+
+def test_rounding_bound_covers_both_precisions():
+    for dtype in (torch.float32, torch.float64):
+        for seed in range(100):
+            mean, weight = draw_layer(seed, 1 + seed % 12, 10 ** (seed % 4 - 1.5), 0.5)
+            mean, weight = mean.to(dtype), weight.to(dtype)
+            error = (Fourier()(mean, weight).double() - Enumeration()(mean.double(), weight.double())).abs()
+            bound = Fourier().error_bound(weight) + Enumeration().error_bound(weight.double())
+            assert (error <= bound).all()
+
+
+def test_gradients_keep_the_bounds_of_the_theory_page():
+    # In a mean the error is at most eps; in a scaled weight a at most 4 n(r) + sqrt(2/pi) erfc(K h / sqrt 2),
+    # with r = 2 pi / h - A and n the normal density (1 % more covers the farther jumps of the wave).
+    tolerance = 1e-3
+    for seed in range(100):
+        mean, weight = draw_layer(seed, 6, 10 ** (seed % 4 - 1.5), 0.5)
+        nodes = choose_nodes(weight, tolerance)
+        h, spread = float(nodes.step), float(weight.abs().sum(dim=-1).amax()) / math.sqrt(6)
+        density = math.exp(-((2 * math.pi / h - spread) ** 2) / 2) / math.sqrt(2 * math.pi)
+        limit = 4.04 * density + math.sqrt(2 / math.pi) * math.erfc(h * nodes.n_nodes / math.sqrt(2))
+        mean.requires_grad_()
+        weight.requires_grad_()
+        gap = Fourier(tolerance)(mean, weight)[0, 0] - Enumeration()(mean, weight)[0, 0]
+        in_mean, in_weight = torch.autograd.grad(gap, [mean, weight])
+        assert in_mean.abs().max() <= tolerance
+        assert in_weight.abs().max() * math.sqrt(6) <= limit
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_gradcheck(shape):
+    generator = torch.Generator().manual_seed(0)
+    mean = 1.8 * torch.rand(*shape, 3, 5, generator=generator, dtype=torch.float64) - 0.9
+    a = torch.randn(*shape, 2, 5, generator=generator, dtype=torch.float64)
+    nodes = choose_nodes(a * math.sqrt(5), 1e-10)
+    assert torch.autograd.gradcheck(
+        lambda g, w: FourierSum.apply(g, w, nodes), (mean.requires_grad_(), a.requires_grad_())
+    )
+
+
+def test_gradient_is_the_same_whether_inputs_go_in_blocks_or_one_by_one(monkeypatch):
+    mean, weight = draw_layer(3, 11, 2.0, 0.2)
+    results = []
+    for block in (1, 400, 1 << 17):
+        monkeypatch.setattr("pbgnet.aggregation.fourier_function.BLOCK_ELEMENTS", block)
+        g, w = mean.clone().requires_grad_(), weight.clone().requires_grad_()
+        value = expected_sign(g, w)
+        value.sum().backward()
+        results.append((value.detach(), g.grad, w.grad))
+    for result in results[1:]:
+        for got, expected in zip(result, results[0], strict=True):
+            torch.testing.assert_close(got, expected, rtol=0, atol=1e-13)
+
+
+def test_an_exact_zero_factor_can_be_divided_by():
+    for dtype in (torch.float32, torch.float64):
+        x = torch.tensor([0.0, -0.0, 1e-5, -2.0], dtype=dtype)
+        moved = _away_from_zero(x)
+        assert (moved != 0).all()
+        torch.testing.assert_close(moved, x, rtol=0, atol=1e-18)
+        assert torch.isfinite(0.5 * moved / moved).all()
+
+
+def test_nodes_serve_the_widest_neuron_of_each_replica():
+    weight = torch.stack([torch.full((2, 4), s, dtype=torch.float64) for s in (0.1, 1.0, 30.0)])
+    nodes = choose_nodes(weight, 1e-8)
+    assert nodes.step.shape == (3,)
+    assert (nodes.step.diff() < 0).all()
+    assert nodes.n_nodes == choose_nodes(weight[2], 1e-8).n_nodes
+    assert (fourier_error_bound(weight, nodes.step, nodes.n_nodes) <= 1e-8).all()
+
+
+def test_a_row_does_not_depend_on_the_rows_beside_it():
+    mean, weight = draw_layer(5, 9, 1.0, 0.3)
+    together = expected_sign(mean, weight)
+    alone = torch.cat([expected_sign(mean[i : i + 1], weight) for i in range(len(mean))])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-15)
+
+
+def test_adaptive_needs_fewer_nodes_for_wide_layers():
+    generator = torch.Generator().manual_seed(0)
+    mean = 2 * torch.rand(20, 1000, generator=generator, dtype=torch.float64) - 1
+    weight = torch.randn(1, 1000, generator=generator, dtype=torch.float64)
+    fixed, adaptive = Fourier(), Fourier(adaptive=True)
+    assert adaptive.nodes(weight, mean).n_nodes < fixed.nodes(weight).n_nodes / 2
+    torch.testing.assert_close(adaptive(mean, weight), fixed(mean, weight), rtol=0, atol=2e-10)
+
+
+def test_wide_layer_needs_little_memory():
+    # Saved for backward: means, weights and the complex product of n m K numbers; nothing with d K.
+    n, m, d = 64, 3, 1000
+    mean = torch.zeros(n, d).requires_grad_()
+    weight = torch.randn(m, d, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    saved: dict[int, int] = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        value = expected_sign(mean, weight)
+    K = Fourier().nodes(weight).n_nodes
+    assert sum(saved.values()) <= 4 * (n * d + 2 * m * d) + 8 * n * m * K
+    value.sum().backward()
+    assert torch.isfinite(weight.grad).all()
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-6, math.nan, math.inf])
+def test_tolerance_must_be_positive(tolerance):
+    with pytest.raises(DomainError, match="tolerance must be positive"):
+        expected_sign(torch.zeros(1, 2), torch.zeros(1, 2), tolerance=tolerance)
+
+
+def test_tolerance_must_be_a_number():
+    with pytest.raises(DtypeError, match="tolerance must be a number"):
+        Fourier(tolerance="small")
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, math.nan, math.inf])
+def test_step_must_be_positive(step):
+    with pytest.raises(DomainError, match="step must lie in"):
+        fourier_error_bound(torch.zeros(1, 2), step, 5)
+
+
+@pytest.mark.parametrize("n_nodes", [0, -3])
+def test_number_of_nodes_must_be_positive(n_nodes):
+    with pytest.raises(DomainError, match="n_nodes must be at least 1"):
+        fourier_error_bound(torch.zeros(1, 2), 1.0, n_nodes)
+
+
+def test_weights_beyond_reason_are_refused_instead_of_exhausting_the_memory():
+    with pytest.raises(DomainError, match="Fourier nodes"):
+        expected_sign(torch.zeros(1, 2), torch.full((1, 2), 1e8))

@@ -1,0 +1,121 @@
+"""The sampled layer: its gradients are the paper's, its randomness is explicit."""
+
+import math
+
+import pytest
+import torch
+
+from pbgnet.aggregation import Enumeration, MonteCarlo, expected_sign, sign_probabilities, sign_vectors
+from pbgnet.aggregation.monte_carlo_function import SampledMean, draw_signs
+from pbgnet.exceptions import DomainError, DtypeError, OptionError, UncertifiedError
+
+
+def make_generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def layer() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = make_generator(1)
+    mean = 1.6 * torch.rand(4, 5, generator=generator, dtype=torch.float64) - 0.8
+    return mean, torch.randn(3, 5, generator=generator, dtype=torch.float64)
+
+
+def test_gradcheck_in_the_weights(layer):
+    mean, a = layer
+    signs = draw_signs(mean, 7, make_generator())
+    assert torch.autograd.gradcheck(lambda w: SampledMean.apply(mean, w, signs), (a.requires_grad_(),))
+
+
+def test_gradient_in_the_means_is_that_of_the_reweighted_sample(layer):
+    # Eq. 14 is the exact derivative of the importance-weighted mean over fixed sign vectors,
+    # (1/T) sum_t prod_i psi_{s_i}(g) / psi_{s_i}(g0) erf(.), at g = g0: gradcheck's counterpart.
+    mean, a = layer
+    signs = draw_signs(mean, 7, make_generator())
+    s = 2 * signs.double() - 1
+    votes = torch.erf(s @ a.mT / math.sqrt(2))
+
+    def reweighted(g: torch.Tensor) -> torch.Tensor:
+        ratio = ((1 + s * g.unsqueeze(-2)) / (1 + s * mean.unsqueeze(-2))).prod(dim=-1)
+        return (ratio.unsqueeze(-1) * votes).mean(dim=-2)
+
+    v = torch.randn(4, 3, generator=make_generator(2), dtype=torch.float64)
+    g = mean.clone().requires_grad_()
+    (expected,) = torch.autograd.grad((reweighted(g) * v).sum(), g)
+    g = mean.clone().requires_grad_()
+    (got,) = torch.autograd.grad((SampledMean.apply(g, a, signs) * v).sum(), g)
+    torch.testing.assert_close(got, expected)
+
+
+def test_gradients_are_the_exact_ones_when_every_sign_vector_comes_in_proportion():
+    # With fair coins and each of the 2^d vectors drawn once, both estimators are exact.
+    mean = torch.zeros(2, 4, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(3, 4, generator=make_generator(), dtype=torch.float64).requires_grad_()
+    signs = (sign_vectors(4, dtype=torch.float64) > 0).expand(2, -1, -1)
+    sampled = torch.autograd.grad(SampledMean.apply(mean, weight / 2, signs).sum(), [mean, weight])
+    exact = torch.autograd.grad(Enumeration()(mean, weight).sum(), [mean, weight])
+    for got, expected in zip(sampled, exact, strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+def test_chunks_of_samples_change_nothing(layer, monkeypatch):
+    mean, a = layer
+    signs = draw_signs(mean, 50, make_generator(3))
+    results = []
+    for size in (1, 100, 1 << 20):
+        monkeypatch.setattr("pbgnet.aggregation.monte_carlo_function.CHUNK_ELEMENTS", size)
+        g, w = mean.clone().requires_grad_(), a.clone().requires_grad_()
+        value = SampledMean.apply(g, w, signs)
+        results.append((value, *torch.autograd.grad(value.sum(), [g, w])))
+    for result in results[1:]:
+        for got, expected in zip(result, results[0], strict=True):
+            torch.testing.assert_close(got, expected)
+
+
+def test_same_generator_state_gives_the_same_result(layer):
+    mean, weight = layer
+    first, second, other = (
+        expected_sign(mean, weight, method="monte_carlo", n_samples=50, generator=make_generator(seed))
+        for seed in (7, 7, 8)
+    )
+    assert torch.equal(first, second)
+    assert not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_impossible_signs_are_never_drawn(dtype):
+    mean = torch.tensor([[-1.0, 1.0]], dtype=dtype)
+    signs = draw_signs(mean, 20_000, make_generator())
+    assert not signs[..., 0].any()
+    assert signs[..., 1].all()
+
+
+@pytest.mark.parametrize("n_samples", [0, -5])
+def test_number_of_samples_must_be_positive(n_samples):
+    with pytest.raises(DomainError, match="n_samples must be at least 1"):
+        MonteCarlo(n_samples, make_generator())
+
+
+@pytest.mark.parametrize("n_samples", [2.5, "many", True])
+def test_number_of_samples_must_be_whole(n_samples):
+    with pytest.raises(DtypeError, match="n_samples must be a whole number"):
+        MonteCarlo(n_samples, make_generator())
+
+
+def test_generator_is_required_and_checked(layer):
+    with pytest.raises(OptionError, match="needs the option generator"):
+        expected_sign(*layer, method="monte_carlo", n_samples=10)
+    with pytest.raises(DtypeError, match=r"generator must be a torch.Generator, got int"):
+        MonteCarlo(10, 42)
+
+
+def test_a_random_estimate_has_no_proved_error(layer):
+    with pytest.raises(UncertifiedError, match="fourier"):
+        MonteCarlo(10, make_generator()).error_bound(layer[1])
+
+
+def test_sign_probabilities_are_a_distribution_with_the_given_means(layer):
+    mean, _ = layer
+    probability = sign_probabilities(mean)
+    torch.testing.assert_close(probability.sum(dim=-1), torch.ones(4, dtype=torch.float64))
+    torch.testing.assert_close(probability @ sign_vectors(5, dtype=torch.float64), mean)

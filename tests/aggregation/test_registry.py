@@ -1,0 +1,55 @@
+"""Looking methods up by name, and what is said when that fails."""
+
+import pytest
+import torch
+
+from pbgnet.aggregation import METHODS, Enumeration, Fourier, expected_sign, make_aggregation
+from pbgnet.exceptions import OptionError, PBGNetError, UnknownNameError, WidthLimitError
+
+
+@pytest.fixture
+def layer() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.zeros(1, 3), torch.ones(1, 3)
+
+
+def test_fourier_is_the_default(layer):
+    assert make_aggregation() == Fourier()
+    assert torch.equal(expected_sign(*layer), Fourier()(*layer))
+
+
+def test_unknown_method_lists_the_known_ones_and_the_nearest(layer):
+    with pytest.raises(UnknownNameError, match=r"enumeration, fourier, monte_carlo\. Did you mean 'fourier'"):
+        expected_sign(*layer, method="furier")
+    with pytest.raises(UnknownNameError, match="Unknown aggregation method 3"):
+        expected_sign(*layer, method=3)
+
+
+def test_option_of_another_method_is_refused(layer):
+    with pytest.raises(OptionError, match="'fourier' has no option n_samples; its options are tolerance"):
+        expected_sign(*layer, n_samples=10)
+    with pytest.raises(OptionError, match="made already"):
+        make_aggregation(Fourier(), tolerance=1e-3)
+
+
+def test_enumeration_above_its_limit_names_the_alternative():
+    with pytest.raises(WidthLimitError, match='method="fourier"'):
+        expected_sign(torch.zeros(1, 17), torch.zeros(1, 17), method="enumeration")
+    assert Enumeration(max_width=17)(torch.zeros(1, 17), torch.zeros(1, 17)).shape == (1, 1)
+
+
+def test_every_method_describes_itself():
+    for name, method in METHODS.items():
+        assert method.name == name
+        assert method.summary
+
+
+def test_errors_can_be_caught_by_kind():
+    for error in (OptionError, UnknownNameError, WidthLimitError):
+        assert issubclass(error, PBGNetError)
+        assert issubclass(error, TypeError if error is OptionError else ValueError)
+
+
+def test_without_checks_nan_still_raises_or_shows(layer):
+    mean, weight = layer
+    with pytest.raises(PBGNetError, match="nodes"):
+        expected_sign(mean, weight * torch.nan, validate_args=False)
