@@ -1,0 +1,197 @@
+"""The aggregated network G: the average of binary activated networks with Gaussian weights.
+
+References
+----------
+Letarte et al. (2019): Eq. 4 (first layer), Eq. 16 (layers above), Eq. 17 (divergence). With no
+hidden layer it is the linear classifier of Germain, Lacasse, Laviolette, Marchand (2009).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from pbgnet.aggregation import Aggregation, make_aggregation, propagate_error
+from pbgnet.bounds import tree_divergence
+from pbgnet.exceptions import ShapeError
+from pbgnet.networks.architecture import Architecture
+from pbgnet.networks.initialisation import initial_weights
+from pbgnet.networks.inputs import append_one, unit_rows
+from pbgnet.networks.sign import SignNetwork
+from pbgnet.validation import check_interval
+
+__all__ = ["AggregatedNetwork"]
+
+
+class AggregatedNetwork(nn.Module):
+    """The mean G(x) in [-1, 1] of the paper's tree network over Gaussian weights.
+
+    The posterior is N(weights, I), the prior N(prior_weights, I). With one hidden layer G is the
+    average of the plain sign network itself; with more it is that of the tree (paper, Section 4).
+
+    Parameters
+    ----------
+    weights : sequence of Tensor, shapes (..., d_k, d_{k-1} + intercept)
+        Posterior means, first layer first; copied. Leading axes are replicas: networks side by side.
+    prior_weights : sequence of Tensor, optional
+        Prior means, held as buffers; the given weights unless set. Leading axes broadcast.
+    intercept : bool, default=True
+        Whether the last column of each matrix weighs a constant input 1. An intercept is one more
+        weight like the others, noise included, so the theory holds word for word.
+    aggregation : str or Aggregation, default="fourier"
+        How the layers above the first are computed.
+
+    Attributes
+    ----------
+    weights : ParameterList
+    architecture : Architecture
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> network = AggregatedNetwork.initialise(4, (3,), generator=generator)
+    >>> network
+    AggregatedNetwork(
+      4-3-1, intercept=True, aggregation=Fourier(tolerance=None, adaptive=False)
+      (weights): ParameterList(...
+    )
+    >>> network(torch.ones(2, 4)).shape, network.divergence().item()
+    (torch.Size([2]), 0.0)
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[Tensor],
+        prior_weights: Sequence[Tensor] | None = None,
+        *,
+        intercept: bool = True,
+        aggregation: str | Aggregation = "fourier",
+    ) -> None:
+        super().__init__()
+        self.architecture = Architecture.of(weights, intercept)
+        self.aggregation = make_aggregation(aggregation)
+        self.weights = nn.ParameterList([nn.Parameter(weight.detach().clone()) for weight in weights])
+        prior = list(weights if prior_weights is None else prior_weights)
+        self._check_prior(prior)
+        for k, weight in enumerate(prior):
+            self.register_buffer(f"prior_{k}", weight.detach().clone().to(weights[k]))
+
+    @classmethod
+    def initialise(
+        cls,
+        n_features: int,
+        hidden_layer_sizes: Sequence[int] = (10,),
+        *,
+        intercept: bool = True,
+        aggregation: str | Aggregation = "fourier",
+        **options: Any,
+    ) -> Self:
+        """Make a network from its sizes; the first weights are also the prior.
+
+        Parameters
+        ----------
+        n_features, hidden_layer_sizes, intercept
+            The architecture; no hidden layers gives the linear classifier.
+        aggregation : str or Aggregation
+            How the layers above the first are computed.
+        **options
+            ``initialisation``, ``generator``, ``replicas``, ``dtype`` and ``device`` of
+            `initial_weights`.
+        """
+        weights = initial_weights(n_features, hidden_layer_sizes, intercept=intercept, **options)
+        return cls(weights, intercept=intercept, aggregation=aggregation)
+
+    @property
+    def prior_weights(self) -> list[Tensor]:
+        """Prior means, first layer first."""
+        return [self.get_buffer(f"prior_{k}") for k in range(self.architecture.n_layers)]
+
+    def fix_prior(self) -> None:
+        """Make the present weights the prior, as after pre-training."""
+        for prior, weight in zip(self.prior_weights, self.weights, strict=True):
+            prior.copy_(weight.detach())
+
+    def prepare(self, x: Tensor) -> Tensor:
+        """Bring examples of shape (..., n, d_0) to the form `aggregate` works on, once for all epochs."""
+        self.architecture.check_examples(x, like=self.weights[0])
+        return unit_rows(x, self.architecture.intercept)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return G(x) for examples of shape (..., n, d_0): shape (..., n), in [-1, 1]."""
+        return self.aggregate(self.prepare(x))
+
+    def aggregate(self, rows: Tensor, *, validate_args: bool = True) -> Tensor:
+        """Return G for prepared examples of shape (..., n, d_0 + intercept): shape (..., n).
+
+        `validate_args=False` skips the checks of values, which on a GPU wait for the device.
+        """
+        first, *rest = self.weights
+        pre_activation = rows @ first.mT
+        if validate_args:
+            check_interval(
+                "first layer",
+                pre_activation.detach(),
+                -torch.inf,
+                torch.inf,
+                open_low=True,
+                open_high=True,
+                advice="Its weights or inputs hold NaN or infinity; a smaller learning rate usually helps.",
+            )
+        mean = torch.erf(pre_activation / math.sqrt(2))  # Eq. 4: the rows have length 1
+        for weight in rest:
+            inputs = append_one(mean) if self.architecture.intercept else mean
+            mean = self.aggregation(inputs, weight, validate_args=validate_args)  # Eq. 16
+        return mean[..., 0]
+
+    def divergence(self, *, validate_args: bool = True) -> Tensor:
+        """KL(posterior || prior) of the tree network (Eq. 17), float64, one per replica."""
+        return tree_divergence(list(self.weights), self.prior_weights, validate_args=validate_args)
+
+    @torch.no_grad()
+    def error_bound(self) -> Tensor:
+        """Proved bound on |computed - exact| of the output for any example, one per replica.
+
+        Truncation and rounding of all layers, in the precision of the weights.
+
+        Raises
+        ------
+        UncertifiedError
+            If the aggregation is a random estimate and there is a hidden layer.
+        """
+        first, *rest = (weight.detach() for weight in self.weights)
+        errors = [self.aggregation.error_bound(weight) for weight in rest]
+        return propagate_error(rest, errors, _first_layer_rounding(first))[..., 0]
+
+    def sign_network(self) -> SignNetwork:
+        """Return the plain network f with the posterior means as weights; the bounds do not cover it."""
+        return SignNetwork(list(self.weights), intercept=self.architecture.intercept)
+
+    def extra_repr(self) -> str:
+        """Architecture and aggregation, for `repr`."""
+        return f"{self.architecture}, aggregation={self.aggregation!r}"
+
+    def _check_prior(self, prior: Sequence[Tensor]) -> None:
+        if len(prior) != self.architecture.n_layers:
+            raise ShapeError(f"The prior has {len(prior)} layers, the network {self.architecture.n_layers}.")
+        for k, (u, w) in enumerate(zip(prior, self.weights, strict=True), start=1):
+            fits = u.ndim >= 2 and u.shape[-2:] == w.shape[-2:] and u.ndim <= w.ndim
+            if not fits or any(a not in (1, b) for a, b in zip(u.shape[::-1], w.shape[::-1], strict=False)):
+                raise ShapeError(
+                    f"The prior of layer {k} has shape {tuple(u.shape)}; it must be {tuple(w.shape)}, with "
+                    "or without the replica axes."
+                )
+
+
+def _first_layer_rounding(weight: Tensor) -> Tensor:
+    """Bound the rounding of erf(w . x / (sqrt(2) |x|)), float64, shape (..., m).
+
+    Normalising a row and its product with w err by at most (2 d + 10) units relative to |w|, which
+    the slope sqrt(2 / pi) carries over; erf and its argument add a few units.
+    """
+    unit = torch.finfo(weight.dtype).eps / 2
+    length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)
+    return unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)

@@ -1,0 +1,86 @@
+"""Sizes of a network, read off its weight matrices and checked in one place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from pbgnet.exceptions import DtypeError, ShapeError
+
+__all__ = ["Architecture"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What is fixed about a network: its sizes, its intercepts, and how many stand side by side.
+
+    Attributes
+    ----------
+    n_features : int
+        Number d_0 of inputs, without the constant.
+    hidden_layer_sizes : tuple of int
+        Numbers d_1, ..., d_{L-1} of hidden neurons; empty for a linear classifier.
+    intercept : bool
+        Whether each layer has a constant input.
+    replicas : tuple of int
+        Leading axes of the weights; empty for a single network.
+    """
+
+    n_features: int
+    hidden_layer_sizes: tuple[int, ...]
+    intercept: bool
+    replicas: tuple[int, ...]
+
+    @property
+    def n_layers(self) -> int:
+        """The number L of weight matrices."""
+        return len(self.hidden_layer_sizes) + 1
+
+    @classmethod
+    def of(cls, weights: Sequence[Tensor], intercept: bool) -> "Architecture":
+        """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept)."""
+        if not weights:
+            raise ShapeError("A network needs at least one weight matrix.")
+        for k, weight in enumerate(weights, start=1):
+            if weight.ndim < 2 or weight.shape[:-2] != weights[0].shape[:-2]:
+                raise ShapeError(
+                    f"Layer {k} has weights of shape {tuple(weight.shape)}; all layers need the axes "
+                    f"(neurons, inputs) behind the same replica axes {tuple(weights[0].shape[:-2])}."
+                )
+            if not weight.is_floating_point() or weight.dtype != weights[0].dtype:
+                raise DtypeError(f"All weights need one floating-point type; layer {k} has {weight.dtype}.")
+        for k in range(1, len(weights)):
+            expected, found = weights[k - 1].shape[-2] + intercept, weights[k].shape[-1]
+            if found != expected:
+                raise ShapeError(
+                    f"Layer {k + 1} takes {found} inputs, but the {weights[k - 1].shape[-2]} neurons below "
+                    f"it{' and the intercept' if intercept else ''} make {expected}."
+                )
+        if weights[-1].shape[-2] != 1:
+            raise ShapeError(f"The last layer must have 1 neuron (two classes), got {weights[-1].shape[-2]}.")
+        n_features = weights[0].shape[-1] - intercept
+        if n_features < 1:
+            raise ShapeError("The first layer has no inputs besides the intercept.")
+        return cls(
+            n_features=n_features,
+            hidden_layer_sizes=tuple(weight.shape[-2] for weight in weights[:-1]),
+            intercept=intercept,
+            replicas=tuple(weights[0].shape[:-2]),
+        )
+
+    def check_examples(self, x: Tensor, like: Tensor) -> None:
+        """Raise unless `x` holds examples for this network, of the type and device of `like`."""
+        if not isinstance(x, Tensor) or x.dtype != like.dtype or x.device != like.device:
+            kind = f"{x.dtype} on {x.device}" if isinstance(x, Tensor) else type(x).__name__
+            raise DtypeError(
+                f"Examples must be a tensor of {like.dtype} on {like.device}, as the weights; got {kind}."
+            )
+        if x.ndim < 2 or x.shape[-1] != self.n_features:
+            raise ShapeError(
+                f"This network takes examples of shape (..., n, {self.n_features}), got {tuple(x.shape)}."
+            )
+
+    def __str__(self) -> str:
+        sizes = "-".join(map(str, (self.n_features, *self.hidden_layer_sizes, 1)))
+        replicas = f", replicas={self.replicas}" if self.replicas else ""
+        return f"{sizes}, intercept={self.intercept}{replicas}"

@@ -1,0 +1,90 @@
+"""First weights of a network, drawn from an explicit generator.
+
+An initialisation maps the sizes of a network to a list of matrices; none is left unset.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pbgnet.exceptions import OptionError
+from pbgnet.validation import check_name, positive_int
+
+__all__ = ["INITIALISATIONS", "initial_weights"]
+
+Fill = Callable[[Tensor, torch.Generator | None], Tensor]
+
+
+def _xavier_normal(weight: Tensor, generator: torch.Generator | None) -> Tensor:
+    if generator is None:
+        raise OptionError(
+            "xavier_normal draws random weights: pass generator=torch.Generator(device).manual_seed(seed)."
+        )
+    m, d = weight.shape[-2:]
+    return weight.normal_(0.0, math.sqrt(2.0 / (m + d)), generator=generator)
+
+
+def _zero(weight: Tensor, generator: torch.Generator | None) -> Tensor:
+    return weight.zero_()
+
+
+INITIALISATIONS: dict[str, Fill] = {
+    "xavier_normal": _xavier_normal,
+    "zero": _zero,
+}
+
+
+def initial_weights(
+    n_features: int,
+    hidden_layer_sizes: Sequence[int],
+    *,
+    initialisation: str = "xavier_normal",
+    generator: torch.Generator | None = None,
+    replicas: Sequence[int] = (),
+    intercept: bool = True,
+    **factory: Any,
+) -> list[Tensor]:
+    """Make the weight matrices of a network, first layer first.
+
+    Parameters
+    ----------
+    n_features : int
+    hidden_layer_sizes : sequence of int
+        Neurons per hidden layer; empty for the linear classifier.
+    initialisation : {"xavier_normal", "zero"}, default="xavier_normal"
+        Normal with variance 2 / (inputs + neurons), or zero. Intercepts start at 0 in both.
+    generator : torch.Generator, optional
+        Source of randomness; required by "xavier_normal".
+    replicas : sequence of int, default=()
+        Leading axes: many networks side by side, each drawn on its own.
+    intercept : bool, default=True
+        Add a column for a constant input to each matrix.
+    **factory
+        ``dtype`` and ``device`` of the matrices.
+
+    Returns
+    -------
+    list of Tensor, shapes (*replicas, d_k, d_{k-1} + intercept)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.networks import initial_weights
+    >>> weights = initial_weights(784, (10,), generator=torch.Generator().manual_seed(0))
+    >>> [tuple(weight.shape) for weight in weights]
+    [(10, 785), (1, 11)]
+    """
+    fill = INITIALISATIONS[check_name("initialisation", initialisation, INITIALISATIONS)]
+    hidden = [positive_int("hidden_layer_sizes", size) for size in hidden_layer_sizes]
+    sizes = [positive_int("n_features", n_features), *hidden, 1]
+    leading = [positive_int("replicas", count) for count in replicas]
+    weights = []
+    for d, m in itertools.pairwise(sizes):
+        weight = torch.zeros(*leading, m, d + intercept, **factory)
+        fill(weight[..., :d], generator)
+        weights.append(weight)
+    return weights
