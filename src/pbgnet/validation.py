@@ -16,23 +16,41 @@ from torch import Tensor
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UnknownNameError
 
-__all__ = ["as_float64", "broadcast", "check_interval", "check_name", "positive_int", "positive_real"]
+__all__ = [
+    "as_double",
+    "as_float64",
+    "broadcast",
+    "check_interval",
+    "check_name",
+    "positive_int",
+    "positive_real",
+]
 
 
 def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
-    """Return a number, sequence, array or tensor as a float64 CPU tensor (no copy where possible)."""
+    """Return a number, sequence, array or tensor as a float64 CPU tensor, outside autograd."""
     if isinstance(value, Tensor):
         if value.requires_grad:
             raise DtypeError(
                 f"{name} requires a gradient, but this function is outside autograd: call its twin in "
                 "pbgnet.bounds.differentiable, or pass the value detached."
             )
-        value = value.detach().cpu().numpy()
-    array = np.asarray(value)
+        value = value.cpu().double().numpy() if value.is_floating_point() else value.cpu().numpy()
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # lists of unequal lengths
+        raise ShapeError(f"{name} must be a number or a regular array of numbers: {error}") from error
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"{name} must hold real numbers, got {array.dtype} ({value!r:.60}).")
-    # A copy only for arrays torch cannot share (read-only or negative strides).
-    return torch.tensor(array.astype(np.float64, copy=False))
+    return torch.tensor(np.ascontiguousarray(array, dtype=np.float64)).reshape(array.shape)
+
+
+def as_double(name: str, value: Tensor) -> Tensor:
+    """Return a tensor of real numbers in float64, where it is and inside autograd."""
+    if not isinstance(value, Tensor) or value.is_complex() or value.dtype == torch.bool:
+        kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise DtypeError(f"{name} must be a tensor of real numbers, got {kind}.")
+    return value.double()
 
 
 def broadcast(**tensors: Tensor) -> tuple[Tensor, ...]:

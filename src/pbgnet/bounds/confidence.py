@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
-from pbgnet.exceptions import DomainError
+from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64, check_interval, check_name, positive_int
 
 __all__ = ["Constant", "check_delta", "check_sample_size", "log_constant", "maurer_xi", "split_delta"]
@@ -69,7 +69,6 @@ def log_constant(n: Tensor, constant: str) -> Tensor:
     return torch.tensor(values, dtype=torch.float64).reshape(n.shape).log()
 
 
-@functools.lru_cache(maxsize=1024)
 def maurer_xi(n: int) -> float:
     """Maurer's constant `xi(n) = sum_k C(n,k) (k/n)^k (1-k/n)^(n-k)`, rounded up.
 
@@ -89,9 +88,13 @@ def maurer_xi(n: int) -> float:
     >>> round(maurer_xi(1), 12), round(maurer_xi(2), 12)
     (2.0, 2.5)
     """
-    n = positive_int("n", n)
+    return _xi(positive_int("n", n))
+
+
+@functools.lru_cache(maxsize=1024)
+def _xi(n: int) -> float:
     if n > LARGEST_SUMMED_N:
-        value = 2.0 + math.exp(1.0 / (12.0 * n)) * math.sqrt(math.pi * n / 2.0)
+        value = 2.0 + math.exp(1.0 / (12.0 * n)) * math.sqrt(math.pi / 2.0) * math.sqrt(n)
     else:
         k = np.arange(1, n, dtype=np.float64)
         remainder = _stirling_remainder(np.arange(1, n + 1, dtype=np.float64))
@@ -144,6 +147,9 @@ def split_delta(delta: float, n_priors: int) -> float:
     >>> round(split_delta(0.05, 9), 6)  # the paper's nine architectures
     0.005556
     """
-    total = float(check_delta(delta))
+    share = check_delta(delta)
+    if share.ndim:
+        raise ShapeError(f"delta must be one number, got shape {tuple(share.shape)}.")
+    total = share.item()
     count = positive_int("n_priors", n_priors)
     return total if count == 1 else math.nextafter(total / count, 0.0)

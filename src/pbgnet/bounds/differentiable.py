@@ -18,7 +18,8 @@ from torch.autograd.function import once_differentiable
 
 from pbgnet.bounds.confidence import check_delta, check_sample_size, log_constant
 from pbgnet.bounds.kl import kl_tensor
-from pbgnet.validation import broadcast, check_interval
+from pbgnet.exceptions import ShapeError
+from pbgnet.validation import as_double, broadcast, check_interval
 
 __all__ = ["catoni_bound", "kl_inverse_lower", "kl_inverse_upper", "seeger_bound"]
 
@@ -28,6 +29,9 @@ NEWTON_STEPS = 8
 
 # Slopes in q grow like ln(1/q): evaluated no closer to 0 and 1 than this, they stay finite.
 SLOPE_BORDER = 1e-16
+
+# Any larger budget leads to 0 or 1 in float64, and an infinite one would meet 0 * inf.
+LARGEST_BUDGET = 1e6
 
 LARGEST_BELOW_ONE = 1.0 - 2.0**-53
 SMALLEST_NORMAL = torch.finfo(torch.float64).tiny
@@ -60,7 +64,7 @@ def kl_inverse_upper(q: Tensor, budget: Tensor, *, validate_args: bool = True) -
     (tensor(0.0952, dtype=torch.float64, grad_fn=<_KLInverseBackward>),
      tensor(0.9048, dtype=torch.float64))
     """
-    return _kl_inverse(q, budget, True, validate_args)
+    return _kl_inverse("q", q, budget, True, validate_args)
 
 
 def kl_inverse_lower(q: Tensor, budget: Tensor, *, validate_args: bool = True) -> Tensor:
@@ -73,7 +77,7 @@ def kl_inverse_lower(q: Tensor, budget: Tensor, *, validate_args: bool = True) -
     >>> differentiable.kl_inverse_lower(torch.tensor(1.0), torch.tensor(0.1))  # exp(-0.1)
     tensor(0.9048, dtype=torch.float64)
     """
-    return _kl_inverse(q, budget, False, validate_args)
+    return _kl_inverse("q", q, budget, False, validate_args)
 
 
 def seeger_bound(
@@ -95,8 +99,10 @@ def seeger_bound(
     >>> differentiable.seeger_bound(risk, torch.tensor(164.0), n=11377, delta=0.05 / 9).detach()
     tensor([0.0401, 0.5869], dtype=torch.float64)
     """
-    budget = _budget(divergence, n, delta, constant, validate_args)
-    return kl_inverse_upper(risk, budget, validate_args=validate_args)
+    size = _sample_size(n)
+    log_factor = log_constant(size, constant).item()
+    budget = _budget(divergence, log_factor, size, delta, validate_args)
+    return _kl_inverse("risk", risk, budget, True, validate_args)
 
 
 def catoni_bound(
@@ -122,34 +128,45 @@ def catoni_bound(
     >>> differentiable.catoni_bound(torch.tensor(0.011), torch.tensor(164.0), 11377, 0.05 / 9, c).detach()
     tensor(0.0395, dtype=torch.float64)
     """
-    budget = _budget(divergence, n, delta, constant, validate_args)
-    q, c_ = risk.double(), c.double()
+    size = _sample_size(n)
+    # Theorem 2 has no constant; Theorem 3 pays one for all C at once.
+    log_factor = 0.0 if constant is None else log_constant(size, constant).item()
+    budget = _budget(divergence, log_factor, size, delta, validate_args)
+    q, budget, c_ = broadcast(risk=as_double("risk", risk), budget=budget, c=as_double("c", c))
     if validate_args:
-        check_interval("risk", q, 0.0, 1.0, advice="It is the mean of losses in [0, 1].")
-        check_interval("c", c_, 0.0, open_low=True, open_high=True, advice="It weighs the risk.")
+        check_interval("risk", q.detach(), 0.0, 1.0, advice="It is the mean of losses in [0, 1].")
+        check_interval("c", c_.detach(), 0.0, open_low=True, open_high=True, advice="It weighs the risk.")
     return torch.expm1(-(c_ * q + budget)) / torch.expm1(-c_)
 
 
+def _sample_size(n: int) -> Tensor:
+    size = check_sample_size(n)
+    if size.ndim:
+        raise ShapeError(f"n must be one number for all replicas, got shape {tuple(size.shape)}.")
+    return size
+
+
 def _budget(
-    divergence: Tensor, n: int, delta: float | Tensor, constant: str | None, validate_args: bool
+    divergence: Tensor, log_factor: float, n: Tensor, delta: float | Tensor, validate_args: bool
 ) -> Tensor:
-    k = divergence.double()
+    """Return (K + ln(factor / delta)) / n."""
+    k = as_double("divergence", divergence)
     if validate_args:
-        check_interval("divergence", k, 0.0, advice="A KL divergence is never negative.")
-    n_ = check_sample_size(n)
-    log_factor = float(log_constant(n_, constant)) if constant is not None else 0.0
+        check_interval("divergence", k.detach(), 0.0, advice="A KL divergence is never negative.")
     if isinstance(delta, Tensor) and not validate_args:
         log_delta = torch.log(delta.double())
     else:
         log_delta = torch.log(check_delta(delta)).to(k.device)
-    return (k + log_factor - log_delta) / float(n_)
+    k, log_delta = broadcast(divergence=k, delta=log_delta)
+    return (k + log_factor - log_delta) / n.item()
 
 
-def _kl_inverse(q: Tensor, budget: Tensor, upper: bool, validate_args: bool) -> Tensor:
-    q_, c = broadcast(q=q.double(), budget=budget.double())
+def _kl_inverse(name: str, q: Tensor, budget: Tensor, upper: bool, validate_args: bool) -> Tensor:
+    arguments = {name: as_double(name, q), "budget": as_double("budget", budget)}
+    q_, c = broadcast(**arguments)
     if validate_args:
-        check_interval("q", q_, 0.0, 1.0, advice="It is a probability.")
-        check_interval("budget", c, 0.0, open_low=True, advice="At 0 the slope is infinite.")
+        check_interval(name, q_.detach(), 0.0, 1.0, advice="It is a probability.")
+        check_interval("budget", c.detach(), 0.0, open_low=True, advice="At 0 the slope is infinite.")
     root: Tensor = _KLInverse.apply(q_, c, upper)
     return root
 
@@ -185,6 +202,7 @@ def _inverse_slope(q: Tensor, p: Tensor) -> Tensor:
 
 def _newton(q: Tensor, c: Tensor, upper: bool) -> Tensor:
     """Solve kl(q || p) = c for p on one side of q."""
+    c = c.clamp_max(LARGEST_BUDGET)
     low, high = (q, torch.ones_like(q)) if upper else (torch.zeros_like(q), q)
     p = _outer_start(q, c) if upper else 1.0 - _outer_start(1.0 - q, c)
     if not upper:
@@ -194,7 +212,7 @@ def _newton(q: Tensor, c: Tensor, upper: bool) -> Tensor:
         p = inside - (kl_tensor(q, inside) - c) * _inverse_slope(q, inside)
         p = torch.minimum(torch.maximum(p, low), high)
     end = high if upper else low
-    return torch.where(q == end, end, p)
+    return torch.where((q == end) | (c == LARGEST_BUDGET), end, p)
 
 
 def _outer_start(q: Tensor, c: Tensor) -> Tensor:

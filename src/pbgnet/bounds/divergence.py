@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.validation import as_double, broadcast
 
 __all__ = ["tree_divergence"]
 
@@ -45,16 +46,24 @@ def tree_divergence(
     >>> tree_divergence(weights, prior)  # (1 * 6 + 3) / 2
     tensor(4.5000, dtype=torch.float64)
     """
-    _check_shapes(weights, prior_weights)
+    posterior, prior = _as_layers("weights", weights), _as_layers("prior_weights", prior_weights)
+    _check_shapes(posterior, prior)
     if validate_args:
-        _check_finite("weights", weights)
-        _check_finite("prior_weights", prior_weights)
-    rows = [weight.shape[-2] for weight in weights]
-    halves = [
-        0.5 * math.prod(rows[k + 1 :]) * torch.sum((w - u).square(), dim=(-2, -1), dtype=torch.float64)
-        for k, (w, u) in enumerate(zip(weights, prior_weights, strict=True))
-    ]
-    return torch.stack(torch.broadcast_tensors(*halves)).sum(dim=0)
+        _check_finite("weights", posterior)
+        _check_finite("prior_weights", prior)
+    rows = [weight.shape[-2] for weight in posterior]
+    halves = {
+        f"layer {k + 1}": 0.5 * math.prod(rows[k + 1 :]) * (w - u).square().sum(dim=(-2, -1))
+        for k, (w, u) in enumerate(zip(posterior, prior, strict=True))
+    }
+    return torch.stack(broadcast(**halves)).sum(dim=0)
+
+
+def _as_layers(name: str, tensors: Sequence[Tensor] | Tensor) -> list[Tensor]:
+    """Return the layers in float64: differences of float32 weights and their squares lose nothing."""
+    if isinstance(tensors, Tensor):
+        raise DtypeError(f"{name} must be a list with one tensor per layer, got a single tensor.")
+    return [as_double(f"{name} of layer {k}", tensor) for k, tensor in enumerate(tensors, start=1)]
 
 
 def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor]) -> None:
@@ -69,6 +78,9 @@ def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor]) ->
                 f"Layer {k} has weights of shape {tuple(w.shape)} and a prior of shape {tuple(u.shape)}; "
                 "both must end in the same two axes (neurons, inputs)."
             )
+        if 0 in w.shape[-2:]:
+            raise ShapeError(f"Layer {k} has weights of shape {tuple(w.shape)}: no neurons or no inputs.")
+        broadcast(weights=w[..., 0, 0], prior_weights=u[..., 0, 0])
     for k in range(1, len(weights)):
         below, inputs = weights[k - 1].shape[-2], weights[k].shape[-1]
         if inputs not in (below, below + 1):

@@ -14,7 +14,7 @@ from scipy import special
 from torch import Tensor
 
 from pbgnet.bounds.confidence import check_delta, check_sample_size
-from pbgnet.bounds.kl import FloatOrArray, kl_inverse_upper
+from pbgnet.bounds.kl import SMALLEST_BUDGET, FloatOrArray, kl_inverse_upper
 from pbgnet.bounds.outward import ARITHMETIC_ERROR, bisect_doubles
 from pbgnet.exceptions import DomainError
 from pbgnet.validation import as_float64, broadcast, check_interval
@@ -23,6 +23,9 @@ __all__ = ["chernoff_bound", "clopper_pearson_bound"]
 
 # Relative error granted to the incomplete beta function (measured against mpmath: below 1e-11).
 BETA_RELATIVE_ERROR = 1e-9
+
+# Below this probability the function loses its digits; nothing is claimed there, and the bound is 1.
+SMALLEST_DELTA = 1e-306
 
 
 def clopper_pearson_bound(
@@ -57,10 +60,11 @@ def clopper_pearson_bound(
 
     # P(Bin(n, p) <= k) is a complemented incomplete beta function; for k = n it is the constant 1.
     a, b = (k + 1.0).numpy(), (n_ - k).clamp_min(1.0).numpy()
+    possible = (k < n_) & (delta_ >= SMALLEST_DELTA)
 
     def certify(p: Tensor) -> Tensor:
         probability: Tensor = torch.as_tensor(special.betaincc(a, b, p.numpy()))
-        certified: Tensor = (k < n_) & (probability * (1.0 + BETA_RELATIVE_ERROR) <= delta_)
+        certified: Tensor = possible & (probability * (1.0 + BETA_RELATIVE_ERROR) <= delta_)
         return certified
 
     value: FloatOrArray = bisect_doubles(k / n_, torch.ones_like(k), certify).numpy()[()]
@@ -92,4 +96,5 @@ def chernoff_bound(
     q = as_float64("risk", risk)
     check_interval("risk", q, 0.0, 1.0, advice="It is the mean of losses in [0, 1].")
     q, n_, delta_ = broadcast(risk=q, n=check_sample_size(n), delta=check_delta(delta))
-    return kl_inverse_upper(q, -torch.log(delta_) / n_ * (1.0 + ARITHMETIC_ERROR))
+    budget = -torch.log(delta_) / n_ * (1.0 + ARITHMETIC_ERROR)
+    return kl_inverse_upper(q, budget.clamp_min(SMALLEST_BUDGET))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from pbgnet.bounds.confidence import check_delta, check_sample_size, log_constant
-from pbgnet.bounds.kl import FloatOrArray, kl_inverse_upper
+from pbgnet.bounds.kl import SMALLEST_BUDGET, FloatOrArray, kl_inverse_upper
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.validation import as_float64, broadcast, check_interval
 
@@ -65,7 +65,7 @@ def seeger_bound(
     0.04009
     """
     q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
-    return kl_inverse_upper(q, _budget(k, n_, delta_, constant))
+    return kl_inverse_upper(q, _kl_budget(k, n_, delta_, constant))
 
 
 def catoni_bound(
@@ -97,7 +97,9 @@ def catoni_bound(
     q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
     c_ = as_float64("c", c)
     check_interval("c", c_, 0.0, open_low=True, open_high=True, advice="It weighs the risk.")
-    q, budget, c_ = broadcast(risk=q, budget=_budget(k, n_, delta_, constant), c=c_)
+    # Theorem 2 has no constant; Theorem 3 pays one for all C at once.
+    budget = _budget(k, n_, delta_) if constant is None else _kl_budget(k, n_, delta_, constant)
+    q, budget, c_ = broadcast(risk=q, budget=budget, c=c_)
     value: FloatOrArray = _catoni(q, budget, c_).numpy()[()]
     return value
 
@@ -142,7 +144,7 @@ def catoni_optimal(
     (0.0401, 1.32)
     """
     q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
-    budget = _budget(k, n_, delta_, constant)
+    budget = _kl_budget(k, n_, delta_, constant)
     p = torch.as_tensor(kl_inverse_upper(q, budget), dtype=torch.float64)
     c = (torch.logit(p) - torch.logit(q)).clamp_min(SMALLEST_C)
     c = torch.where((q == 0) | (p == 1), torch.inf, c)
@@ -168,7 +170,7 @@ def mcallester_bound(
     0.0986
     """
     q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
-    value = (q + torch.sqrt(_budget(k, n_, delta_, constant) / 2.0)) * (1.0 + ARITHMETIC_ERROR)
+    value = (q + torch.sqrt(_kl_budget(k, n_, delta_, constant) / 2.0)) * (1.0 + ARITHMETIC_ERROR)
     result: FloatOrArray = value.clamp_max(1.0).numpy()[()]
     return result
 
@@ -184,10 +186,14 @@ def _check_arguments(
     return q, k, n_, delta_
 
 
-def _budget(k: Tensor, n: Tensor, delta: Tensor, constant: str | None) -> Tensor:
-    """Return (K + ln(constant / delta)) / n rounded up: every summand is non-negative."""
-    log_factor = log_constant(n, constant) if constant is not None else torch.zeros_like(n)
-    return (k + log_factor - torch.log(delta)) / n * (1.0 + ARITHMETIC_ERROR)
+def _kl_budget(k: Tensor, n: Tensor, delta: Tensor, constant: str) -> Tensor:
+    """Return (K + ln(constant / delta)) / n rounded up."""
+    return _budget(k + log_constant(n, constant), n, delta)
+
+
+def _budget(k: Tensor, n: Tensor, delta: Tensor) -> Tensor:
+    """Return (K + ln(1 / delta)) / n rounded up: both summands are non-negative."""
+    return ((k - torch.log(delta)) / n * (1.0 + ARITHMETIC_ERROR)).clamp_min(SMALLEST_BUDGET)
 
 
 def _catoni(q: Tensor, budget: Tensor, c: Tensor) -> Tensor:
