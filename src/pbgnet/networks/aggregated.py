@@ -20,6 +20,7 @@ from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import append_one, unit_rows
 from pbgnet.networks.sign import SignNetwork
+from pbgnet.networks.sparse import PreparedRows, first_product
 from pbgnet.validation import check_interval
 
 __all__ = ["AggregatedNetwork"]
@@ -116,21 +117,21 @@ class AggregatedNetwork(nn.Module):
             prior.copy_(weight.detach())
 
     def prepare(self, x: Tensor) -> Tensor:
-        """Bring examples of shape (..., n, d_0) to the form `aggregate` works on, once for all epochs."""
+        """Bring examples of shape (..., n, d_0) to the form `output` works on, once for all epochs."""
         self.architecture.check_examples(x, like=self.weights[0])
         return unit_rows(x, self.architecture.intercept)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return G(x) for examples of shape (..., n, d_0): shape (..., n), in [-1, 1]."""
-        return self.aggregate(self.prepare(x))
+        return self.output(self.prepare(x))
 
-    def aggregate(self, rows: Tensor, *, validate_args: bool = True) -> Tensor:
+    def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
         """Return G for prepared examples of shape (..., n, d_0 + intercept): shape (..., n).
 
         `validate_args=False` skips the checks of values, which on a GPU wait for the device.
         """
         first, *rest = self.weights
-        pre_activation = rows @ first.mT
+        pre_activation = first_product(rows, first)
         if validate_args:
             check_interval(
                 "first layer",

@@ -1,0 +1,132 @@
+"""Prepared examples that are mostly zeros: the first layer multiplies them without filling them in."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from pbgnet.exceptions import DomainError
+
+__all__ = ["PreparedRows", "SparseRows", "first_product"]
+
+
+class SparseRows:
+    """Examples in compressed rows, prepared for the first layer of a network.
+
+    Parameters
+    ----------
+    matrix : scipy sparse array or matrix, shape (n, d)
+        Examples, finite.
+    intercept : bool
+        Whether to append the constant 1.
+    unit : bool, default=True
+        Whether to bring the rows to length 1 after that, as the aggregated network needs it.
+    dtype : torch.dtype
+    device : torch.device or str, default="cpu"
+
+    Examples
+    --------
+    >>> import torch
+    >>> from scipy.sparse import csr_array
+    >>> from pbgnet.networks import SparseRows
+    >>> rows = SparseRows(csr_array([[3.0, 0.0, 4.0]]), intercept=False, dtype=torch.float64)
+    >>> rows.times(torch.eye(3, dtype=torch.float64))
+    tensor([[0.6000, 0.0000, 0.8000]], dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        matrix: Any,
+        *,
+        intercept: bool,
+        unit: bool = True,
+        dtype: torch.dtype,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+        if not np.isfinite(csr.data).all():
+            raise DomainError("The sparse examples hold NaN or infinity. Impute or drop such rows.")
+        if intercept:
+            csr = sparse.hstack([csr, np.ones((csr.shape[0], 1))], format="csr")
+        if unit:
+            lengths = sparse.linalg.norm(csr, axis=1)
+            if (lengths == 0).any():
+                raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
+            csr.data /= np.repeat(lengths, np.diff(csr.indptr))
+        self._scipy = csr
+        self._place(dtype, device)
+
+    def _place(self, dtype: torch.dtype, device: torch.device | str) -> None:
+        self.dtype, self.device = dtype, torch.device(device)
+        self._matrix = _to_torch(self._scipy, dtype, self.device)
+        self._transposed = _to_torch(self._scipy.T.tocsr(), dtype, self.device)
+
+    def __len__(self) -> int:
+        return int(self._scipy.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of examples and of inputs, the constant included."""
+        return tuple(self._scipy.shape)
+
+    def take(self, rows: Tensor | slice) -> Self:
+        """Return some of the rows, shape (b,) of indices or a slice."""
+        part = object.__new__(type(self))
+        index = rows if isinstance(rows, slice) else rows.cpu().numpy()
+        part._scipy = self._scipy[index]
+        part._place(self.dtype, self.device)
+        return part
+
+    def times(self, weight: Tensor) -> Tensor:
+        """Multiply with the weights (..., m, d) of the first layer; shape (..., n, m), differentiable."""
+        *replicas, m, d = weight.shape
+        product: Tensor = _SparseProduct.apply(self._matrix, self._transposed, weight.reshape(-1, d))
+        return product.mT.reshape(*replicas, m, len(self)).mT
+
+
+PreparedRows = Tensor | SparseRows | Sequence[SparseRows]
+
+
+def first_product(rows: PreparedRows, weight: Tensor) -> Tensor:
+    """Multiply prepared examples with the weights (..., m, d) of the first layer: shape (..., n, m).
+
+    Sparse examples may come as one set for all replicas, or as a list with one set per replica.
+    """
+    if isinstance(rows, Tensor):
+        return rows @ weight.mT
+    if isinstance(rows, SparseRows):
+        return rows.times(weight)
+    return torch.stack([part.times(own) for part, own in zip(rows, weight, strict=True)])
+
+
+class _SparseProduct(torch.autograd.Function):
+    """matrix @ weight.T with the gradient in the weight alone."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, weight: Tensor) -> Tensor:
+        ctx.transposed = transposed
+        return matrix @ weight.mT.contiguous()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, (ctx.transposed @ grad_outputs[0].contiguous()).mT
+
+
+def _to_torch(csr: Any, dtype: torch.dtype, device: torch.device) -> Tensor:
+    with warnings.catch_warnings():
+        # PyTorch announces its CSR layout as a beta once per process; only products are used here.
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(csr.indptr.astype(np.int64)),
+            torch.from_numpy(csr.indices.astype(np.int64)),
+            torch.from_numpy(csr.data).to(dtype),
+            csr.shape,
+            device=device,
+            check_invariants=True,
+        )

@@ -1,0 +1,54 @@
+"""An ordinary multilayer perceptron with tanh activations: the paper's baseline, without a certificate."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from pbgnet.networks.architecture import Architecture
+from pbgnet.networks.initialisation import initial_weights
+from pbgnet.networks.inputs import append_one
+from pbgnet.networks.sparse import PreparedRows, first_product
+
+__all__ = ["TanhNetwork"]
+
+
+class TanhNetwork(nn.Module):
+    """`tanh(W_L tanh(... tanh(W_1 x)))` with intercepts, for replicas side by side.
+
+    Parameters
+    ----------
+    weights : sequence of Tensor, shapes (..., d_k, d_{k-1} + 1)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.networks import TanhNetwork
+    >>> network = TanhNetwork([torch.tensor([[1.0, 0.0]])])
+    >>> network(torch.tensor([[0.5]])).detach()
+    tensor([0.4621])
+    """
+
+    def __init__(self, weights: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.architecture = Architecture.of(weights, intercept=True)
+        self.weights = nn.ParameterList([nn.Parameter(weight.detach().clone()) for weight in weights])
+
+    @classmethod
+    def initialise(cls, n_features: int, hidden_layer_sizes: Sequence[int] = (10,), **options: Any) -> Self:
+        """Make a network from its sizes; options are those of `initial_weights`."""
+        return cls(initial_weights(n_features, hidden_layer_sizes, **options))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return outputs in [-1, 1] for examples of shape (..., n, d_0): shape (..., n)."""
+        self.architecture.check_examples(x, like=self.weights[0])
+        return self.output(append_one(x))
+
+    def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
+        """Return outputs for examples with the constant 1 appended: shape (..., n)."""
+        first, *rest = self.weights
+        values = torch.tanh(first_product(rows, first))
+        for weight in rest:
+            values = torch.tanh(append_one(values) @ weight.mT)
+        return values[..., 0]
