@@ -13,7 +13,19 @@ PACKAGE = Path(pbgnet.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each room may import from the rooms before it, and everybody from the foundations.
-ROOMS = ["bounds", "kernels", "aggregation", "networks", "training", "estimators", "experiments", "cli"]
+ROOMS = [
+    "preprocessing",
+    "bounds",
+    "kernels",
+    "aggregation",
+    "networks",
+    "certificates",
+    "training",
+    "estimators",
+    "experiments",
+    "report",
+    "cli",
+]
 FOUNDATIONS = {"exceptions", "validation"}
 
 LONGEST_MODULE = 400

@@ -5,13 +5,22 @@ exception a Python programmer would expect (``ValueError`` or ``TypeError``).
 """
 
 __all__ = [
+    "DamagedFileError",
     "DomainError",
     "DtypeError",
+    "EmptyColumnWarning",
+    "FewRowsWarning",
+    "LabelError",
+    "ManyCategoriesWarning",
     "OptionError",
+    "OutputExistsError",
     "PBGNetError",
+    "PBGNetWarning",
+    "PriorLeakageError",
     "ShapeError",
     "UncertifiedError",
     "UnknownNameError",
+    "UnseenCategoryWarning",
     "WidthLimitError",
 ]
 
@@ -46,3 +55,39 @@ class UnknownNameError(PBGNetError, ValueError):
 
 class WidthLimitError(PBGNetError, ValueError):
     """A layer is too wide for a method whose cost grows exponentially with the width."""
+
+
+class LabelError(PBGNetError, ValueError):
+    """Labels are missing, or are not the two classes a model knows."""
+
+
+class DamagedFileError(PBGNetError, ValueError):
+    """A stored file is missing, truncated, changed or not of the expected form; nothing of it was run."""
+
+
+class OutputExistsError(PBGNetError, FileExistsError):
+    """Something already stands where a result is to be written, and was left as it is."""
+
+
+class PriorLeakageError(PBGNetError, ValueError):
+    """The prior saw rows that are to be certified, so the theorem does not hold."""
+
+
+class PBGNetWarning(UserWarning):
+    """Base class of every warning given on purpose by pbgnet."""
+
+
+class FewRowsWarning(PBGNetWarning):
+    """So few rows that no certificate can say anything about them."""
+
+
+class UnseenCategoryWarning(PBGNetWarning):
+    """A category was not among the fitted rows and is encoded as all zeros."""
+
+
+class EmptyColumnWarning(PBGNetWarning):
+    """A column had no value in the fitted rows and is left out."""
+
+
+class ManyCategoriesWarning(PBGNetWarning):
+    """A column had more categories than are encoded; the rarest become all zeros."""

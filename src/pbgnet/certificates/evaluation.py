@@ -1,0 +1,193 @@
+"""What the certified rows say about a network: one function, used to issue and to verify."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation import Fourier
+from pbgnet.aggregation.fourier import DEFAULT_TOLERANCE
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
+from pbgnet.networks import AggregatedNetwork, linear_loss, zero_one_loss
+
+__all__ = ["TOLERANCE", "Evaluation", "certifiable", "evaluate", "outputs", "risk_ceiling", "row_count"]
+
+TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
+"""Largest truncation error of a layer in a certificate."""
+
+# Rows are evaluated so many at a time, fewer where a layer would need more than WORKSPACE complex
+# numbers for them: it takes rows x neurons x nodes.
+CHUNK = 2048
+WORKSPACE = 2**23
+
+# The loss of a row, and the mean over the rows, are rounded once each, to half a unit of 1.
+MEAN_ROUNDING = 2.0**-52
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Exact-to-a-proved-error results of a network on some rows, in float64.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    risk : float
+        Mean linear loss of the aggregate, as computed.
+    n_errors : int
+        Number of rows its vote gets wrong.
+    n_ties : int
+        Rows whose output is not 0 but within the numerical error of it: another computer may vote otherwise.
+    numerical_error : float
+        Bound on the distance between `risk` and its exact value: half the error of the output, for
+        the linear loss halves it, and the rounding of the mean.
+    divergence : float
+        KL(posterior || prior), rounded up.
+    """
+
+    n: int
+    risk: float
+    n_errors: int
+    n_ties: int
+    numerical_error: float
+    divergence: float
+
+    @property
+    def error_rate(self) -> float:
+        """Share of the rows the vote gets wrong."""
+        return self.n_errors / self.n
+
+
+def certifiable(network: AggregatedNetwork) -> AggregatedNetwork:
+    """Return the network as certificates speak of it: float64, on the CPU, summed by Fourier.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.certificates.evaluation import certifiable
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> network = AggregatedNetwork.initialise(2, (), initialisation="zero", aggregation="enumeration")
+    >>> certifiable(network).weights[0].dtype
+    torch.float64
+    """
+    if not isinstance(network, AggregatedNetwork):
+        raise DtypeError(f"Only an AggregatedNetwork can be certified, got {type(network).__name__}.")
+    if network.architecture.replicas:
+        raise ShapeError(
+            f"The network has replica axes {network.architecture.replicas}; certify one network at a time."
+        )
+    return AggregatedNetwork(
+        [weight.detach().cpu().double() for weight in network.weights],
+        [weight.detach().cpu().double() for weight in network.prior_weights],
+        intercept=network.architecture.intercept,
+        aggregation=Fourier(),
+    )
+
+
+@torch.no_grad()
+def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
+    """Return G in float64 for rows in any form, a few thousand at a time.
+
+    Parameters
+    ----------
+    network : AggregatedNetwork
+        As `certifiable` returns it.
+    x : Tensor, ndarray or scipy sparse matrix, shape (n, d)
+
+    Returns
+    -------
+    Tensor, float64, shape (n,)
+    """
+    n, n_features = row_count(x), network.architecture.n_features
+    if x.shape[1] != n_features:
+        raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
+    step = _rows_at_a_time(network)
+    parts = [network(_dense_rows(x, start, min(start + step, n))) for start in range(0, n, step)]
+    return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
+
+
+def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Evaluation:
+    """Evaluate a network on rows with labels -1 and 1.
+
+    Parameters
+    ----------
+    network : AggregatedNetwork
+        Without replica axes; converted by `certifiable`.
+    x : Tensor, ndarray or scipy sparse matrix, shape (n, d)
+        Rows, preprocessed.
+    y : Tensor, shape (n,)
+        Labels -1 and 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.certificates import evaluate
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> network = AggregatedNetwork.initialise(2, (3,), initialisation="zero")
+    >>> result = evaluate(network, torch.ones(4, 2), torch.tensor([1, 1, 1, -1]))
+    >>> result.risk, result.n_errors, result.divergence
+    (0.5, 3, 0.0)
+    """
+    network = certifiable(network)
+    n = row_count(x)
+    labels = torch.as_tensor(y).detach().cpu().double()
+    if labels.shape != (n,):
+        raise ShapeError(f"There are {n} rows but labels of shape {tuple(labels.shape)}.")
+    if n == 0:
+        raise DomainError("There is no row to certify; at least one is needed.")
+    if bool((labels.abs() != 1).any()):
+        raise LabelError("Labels must be -1 and 1; encode the two classes first.")
+    output = outputs(network, x)
+    losses = linear_loss(output, labels).clamp(0.0, 1.0)
+    # An exactly rounded sum: the risk does not depend on the order of the rows.
+    risk = math.fsum(losses.tolist()) / n
+    # Two numbers in [-1, 1] are never further apart than 2, however large the weights.
+    error = min(2.0, float(network.error_bound()))
+    return Evaluation(
+        n=n,
+        risk=risk,
+        n_errors=int(zero_one_loss(output, labels).sum().item()),
+        n_ties=int(((output != 0) & (output.abs() <= 2 * error)).sum().item()),
+        numerical_error=0.5 * error + MEAN_ROUNDING,
+        divergence=_divergence_ceiling(network),
+    )
+
+
+def risk_ceiling(risk: float, numerical_error: float) -> float:
+    """Return a number the exact empirical risk is at most, given the computed one and its error."""
+    return min(1.0, math.nextafter(risk + numerical_error, 2.0))
+
+
+def row_count(x: Any) -> int:
+    """Return the number of rows of a two-dimensional array of any kind."""
+    shape = getattr(x, "shape", None)
+    if shape is None or len(shape) != 2:
+        found = type(x).__name__ if shape is None else f"shape {tuple(shape)}"
+        raise ShapeError(f"Rows must come as an array of shape (n, d), got {found}.")
+    return int(shape[0])
+
+
+def _rows_at_a_time(network: AggregatedNetwork) -> int:
+    costs = [weight.shape[-2] * Fourier().nodes(weight).n_nodes for weight in list(network.weights)[1:]]
+    return max(1, min(CHUNK, WORKSPACE // max(costs, default=1)))
+
+
+def _dense_rows(x: Any, start: int, stop: int) -> Tensor:
+    part = x[start:stop]
+    if isinstance(part, Tensor):
+        return part.detach().cpu().double()
+    array = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
+    return torch.tensor(np.ascontiguousarray(array, dtype=np.float64))
+
+
+def _divergence_ceiling(network: AggregatedNetwork) -> float:
+    """Return the divergence rounded up: a sum of squares of n differences errs by less than n + 8 units."""
+    n_weights = sum(weight.numel() for weight in network.weights)
+    value = float(network.divergence().detach())
+    ceiling: float = value * (1.0 + (n_weights + 8) * 2.0**-52)
+    if not math.isfinite(ceiling):
+        raise DomainError("The divergence overflows; the weights are too large for any bound.")
+    return ceiling

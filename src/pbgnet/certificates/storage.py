@@ -1,0 +1,267 @@
+"""A model in a folder, without pickle: weights in safetensors, everything else in JSON.
+
+Writing goes to a new folder beside the old one, which is then put in its place by renaming. If
+the machine stops in between, the old model is still there, at worst under the name that
+`set_aside_path` tells, where `load_model` finds it.
+"""
+
+import itertools
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from pbgnet.certificates.certificate import Certificate, NetworkRecord
+from pbgnet.certificates.inputs import Inputs
+from pbgnet.certificates.model import CertifiedModel
+from pbgnet.certificates.records import parse_json
+from pbgnet.exceptions import DamagedFileError, OutputExistsError, PBGNetError
+from pbgnet.networks import AggregatedNetwork
+
+__all__ = ["CERTIFICATE", "PREPROCESSING", "REPORT", "WEIGHTS", "load_model", "save_model", "set_aside_path"]
+
+WEIGHTS = "model.safetensors"
+CERTIFICATE = "certificate.json"
+PREPROCESSING = "preprocessing.json"
+REPORT = "report.html"
+"""Written beside the model by the command line; stale, and so removed, when the model is replaced."""
+
+# No honest file is larger; a larger one is refused before it is read.
+LARGEST_JSON = 64 * 2**20
+
+
+def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write a model into a folder of its own, all or nothing.
+
+    Parameters
+    ----------
+    model : CertifiedModel
+    folder : path
+        Made if need be, parents included.
+    overwrite : bool, default=False
+        Replace a model that stands there. Files of the old folder that are not part of a model are
+        kept; a folder that holds no model is never replaced, unless it is empty.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    OutputExistsError
+        If something stands there already.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify, load_model, save_model
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify(network, np.array([[1.0], [-1.0]]), ["yes", "no"], classes=("no", "yes"),
+    ...                 prior=PriorRecord("zero"), prior_rows=[], certified_rows=[0, 1])
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     folder = save_model(model, pathlib.Path(parent) / "model")
+    ...     sorted(path.name for path in folder.iterdir()), load_model(folder).classes
+    (['certificate.json', 'model.safetensors', 'preprocessing.json'], ('no', 'yes'))
+    """
+    target = Path(folder).absolute()
+    if target.is_symlink():
+        target = target.resolve()
+    _recover(target)
+    _check_target(target, overwrite)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
+    try:
+        fresh.mkdir()
+        _write(model, fresh)
+        _swap(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)  # gone already if all went well
+    _keep_other_files(set_aside_path(target), target)
+    return target
+
+
+def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
+    """Read a model from its folder; nothing in it is executed, and no GPU is needed.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    DamagedFileError
+        If a file is missing, damaged, or does not fit the others; the message names it.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import load_model
+    >>> load_model("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
+    """
+    path = Path(folder)
+    if not path.exists() and set_aside_path(path).is_dir():
+        path = set_aside_path(path)  # a save was interrupted between its two renamings
+    if not path.is_dir():
+        raise DamagedFileError(f"There is no model folder {folder}.")
+    certificate: Certificate = _read_json(path / CERTIFICATE, Certificate.from_dict)
+    inputs: Inputs = _read_json(path / PREPROCESSING, Inputs.from_dict)
+    tensors = _read_tensors(path / WEIGHTS)
+    try:
+        network = _build_network(tensors, certificate.network)
+        return CertifiedModel(
+            network,
+            certificate,
+            inputs.classes,
+            inputs.feature_names,
+            inputs.preprocessor,
+            _rows(tensors, "prior_rows"),
+            _rows(tensors, "certified_rows"),
+        )
+    except PBGNetError as error:
+        raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
+
+
+def set_aside_path(folder: str | os.PathLike[str]) -> Path:
+    """Return where the old model waits while a new one takes its place."""
+    target = Path(folder).absolute()
+    return target.parent / f".{target.name}.old"
+
+
+def _check_target(target: Path, overwrite: bool) -> None:
+    if not target.exists():
+        return
+    if not overwrite:
+        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
+    if not target.is_dir() or (any(target.iterdir()) and not (target / CERTIFICATE).is_file()):
+        raise OutputExistsError(
+            f"{target} exists and is not a pbgnet model, so it is not replaced; move it away."
+        )
+
+
+def _write(model: CertifiedModel, folder: Path) -> None:
+    weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
+    prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
+    rows = {
+        name: torch.tensor(getattr(model, name), dtype=torch.int64)
+        for name in ("prior_rows", "certified_rows")
+    }
+    tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
+    save_file(tensors, folder / WEIGHTS)
+    preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
+    (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
+    for path in (*folder.iterdir(), folder):
+        _fsync(path)
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    """Put the finished folder in place; the old one is set aside until the new one stands."""
+    aside = set_aside_path(target)
+    replaced = target.exists()
+    if replaced:
+        os.rename(target, aside)
+    try:
+        os.rename(fresh, target)
+    except BaseException:
+        if replaced:
+            os.rename(aside, target)
+        raise
+    _fsync(target.parent)
+
+
+def _recover(target: Path) -> None:
+    """Finish what an interrupted save left: bring the old model back, or clear it away."""
+    aside = set_aside_path(target)
+    if not aside.is_dir():
+        return
+    if target.exists():
+        _keep_other_files(aside, target)
+    else:
+        os.rename(aside, target)
+
+
+def _keep_other_files(aside: Path, target: Path) -> None:
+    """Move what is not part of a model from the old folder to the new one, then remove the old one."""
+    if not aside.is_dir():
+        return
+    for path in aside.iterdir():
+        ours = path.name in (WEIGHTS, CERTIFICATE, PREPROCESSING, REPORT)
+        if not ours and not (target / path.name).exists():
+            os.rename(path, target / path.name)
+    shutil.rmtree(aside)
+
+
+def _fsync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":
+        return  # Windows cannot open folders
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_json(path: Path, read: Any) -> Any:
+    if not path.is_file():
+        raise DamagedFileError(f"{path} is missing.")
+    if path.stat().st_size > LARGEST_JSON:
+        raise DamagedFileError(f"{path} is larger than {LARGEST_JSON // 2**20} MiB, which no model needs.")
+    try:
+        return read(parse_json(path.read_text(encoding="utf-8")))
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(f"{path} is damaged: it is not UTF-8 text.") from error
+    except PBGNetError as error:
+        raise DamagedFileError(f"{path} is damaged: {error}") from error
+    except OSError as error:
+        raise DamagedFileError(f"{path} cannot be read: {error}") from error
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise DamagedFileError(f"{path} is missing.")
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
+        raise DamagedFileError(f"{path} is damaged: {str(error)[:200]}") from error
+
+
+def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> AggregatedNetwork:
+    """Make the network from tensors of exactly the expected names, shapes and types."""
+    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
+    shapes = [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+    expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
+    if wrong := set(tensors) ^ {*expected, "prior_rows", "certified_rows"}:
+        raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")
+    for name, shape in expected.items():
+        tensor = tensors[name]
+        if tensor.dtype != torch.float64 or tuple(tensor.shape) != shape:
+            raise DamagedFileError(
+                f"{name} must be float64 of shape {shape}, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+            )
+        if not bool(torch.isfinite(tensor).all()):
+            raise DamagedFileError(f"{name} holds NaN or infinity.")
+    parts = [[tensors[f"{part}_{k}"] for k in range(len(shapes))] for part in ("posterior", "prior")]
+    return AggregatedNetwork(parts[0], parts[1], intercept=record.intercept)
+
+
+def _rows(tensors: dict[str, Tensor], name: str) -> Any:
+    tensor = tensors[name]
+    if tensor.dtype != torch.int64 or tensor.ndim != 1:
+        raise DamagedFileError(
+            f"{name} must be one list of int64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+        )
+    return np.array(tensor.numpy())

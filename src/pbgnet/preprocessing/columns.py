@@ -1,0 +1,240 @@
+"""What is learned about one column from the fitted rows, and what it becomes."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError
+from pbgnet.preprocessing.tables import Column
+
+__all__ = [
+    "CategoricalColumn",
+    "EmptyColumn",
+    "FittedColumn",
+    "NumericColumn",
+    "column_from_dict",
+    "fit_column",
+]
+
+# Only keeps the result finite when a value is absurdly far from the fitted ones.
+LARGEST_SCALED = 1e100
+
+
+@dataclass(frozen=True)
+class FittedColumn:
+    """What all kinds of columns share.
+
+    Attributes
+    ----------
+    name : str
+    missing : bool
+        Whether the fitted rows had missing values, which then get an output of their own.
+    """
+
+    kind: ClassVar[str]
+
+    name: str
+    missing: bool
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the columns it becomes."""
+        raise NotImplementedError
+
+    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
+        """Fill `out`, zeros of shape (n, outputs), and return the unknown values met, in order."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON-able values."""
+        return {"kind": self.kind, **vars(self)}
+
+
+@dataclass(frozen=True)
+class EmptyColumn(FittedColumn):
+    """A column with no value in the fitted rows: left out."""
+
+    kind: ClassVar[str] = "empty"
+
+    @property
+    def outputs(self) -> list[str]:
+        """None."""
+        return []
+
+    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
+        """Ignore the column, whatever it holds now."""
+        return []
+
+
+@dataclass(frozen=True)
+class NumericColumn(FittedColumn):
+    """Median for missing values, then (value - mean) / scale, and 1 in a second output if it was missing."""
+
+    kind: ClassVar[str] = "numeric"
+
+    median: float
+    mean: float
+    scale: float
+
+    @property
+    def outputs(self) -> list[str]:
+        """The column itself and, where the fitted rows had missing values, whether it was missing."""
+        return [self.name, f"{self.name}_missing"] if self.missing else [self.name]
+
+    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
+        """Impute and scale."""
+        if column.numbers is None:
+            example = next((text for text in column.texts or [] if text is not None), "")
+            raise DtypeError(
+                f"Column {self.name!r} held numbers in the fitted rows and now holds text, {example!r:.40}."
+            )
+        check_finite(column)
+        absent = np.isnan(column.numbers)
+        with np.errstate(over="ignore"):
+            scaled = (np.where(absent, self.median, column.numbers) - self.mean) / self.scale
+        out[:, 0] = np.clip(scaled, -LARGEST_SCALED, LARGEST_SCALED)
+        if self.missing:
+            out[:, 1] = absent
+        return []
+
+
+@dataclass(frozen=True)
+class CategoricalColumn(FittedColumn):
+    """One output per category of the fitted rows, and one for missing where they had it.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        Sorted. A value that is none of them becomes all zeros.
+    truncated : bool
+        Whether rarer categories of the fitted rows were left out.
+    """
+
+    kind: ClassVar[str] = "categorical"
+
+    categories: tuple[str, ...]
+    truncated: bool
+
+    @property
+    def outputs(self) -> list[str]:
+        """The column and each category."""
+        names = [f"{self.name}_{category}" for category in self.categories]
+        return [*names, f"{self.name}_missing"] if self.missing else names
+
+    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
+        """Set one output of each row to 1."""
+        codes: dict[str | None, int] = {category: k for k, category in enumerate(self.categories)}
+        if self.missing:
+            codes[None] = len(self.categories)
+        texts = column.texts if column.texts is not None else _number_texts(column.numbers)
+        found = np.array([codes.get(text, -1) for text in texts], dtype=np.int64)
+        rows = np.flatnonzero(found >= 0)
+        out[rows, found[rows]] = 1.0
+        if self.truncated or rows.size == found.size:
+            return []
+        unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(found < 0).tolist())
+        return ["a missing value" if text is None else repr(text) for text in unknown]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON-able values."""
+        return {**super().to_dict(), "categories": list(self.categories)}
+
+
+def fit_column(column: Column, max_categories: int) -> FittedColumn:
+    """Learn a column from the fitted rows."""
+    if column.numbers is not None:
+        check_finite(column)
+        absent = np.isnan(column.numbers)
+        if absent.all():
+            return EmptyColumn(column.name, True)
+        return _fit_numbers(column.name, column.numbers, absent)
+    counts = Counter(column.texts)
+    missing = counts.pop(None, 0) > 0
+    if not counts:
+        return EmptyColumn(column.name, True)
+    # The most frequent ones; between equals the alphabet decides, so that the result is reproducible.
+    kept = sorted(counts, key=lambda text: (-counts[text], text))[:max_categories]
+    return CategoricalColumn(column.name, missing, tuple(sorted(map(str, kept))), len(kept) < len(counts))
+
+
+def check_finite(column: Column) -> None:
+    """Raise `DomainError` if a numeric column holds infinity; NaN is a missing value."""
+    infinite = np.isinf(column.numbers) if column.numbers is not None else np.zeros(0, dtype=bool)
+    if infinite.any():
+        raise DomainError(
+            f"Column {column.name!r} holds infinity in row {int(np.argmax(infinite))}; replace it, or leave "
+            "it missing."
+        )
+
+
+def column_from_dict(data: object) -> FittedColumn:
+    """Read a fitted column from parsed JSON; raises `DamagedFileError` for anything unexpected."""
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+        raise DamagedFileError(f"A column must be an object with a kind, got {data!r:.60}.")
+    classes = {cls.kind: cls for cls in (NumericColumn, CategoricalColumn, EmptyColumn)}
+    content = dict(data)
+    cls = classes.get(content.pop("kind"))
+    if cls is None:
+        raise DamagedFileError(f"A column has the unknown kind {data['kind']!r:.60}.")
+    names = [field.name for field in fields(cls)]
+    if set(content) != set(names):
+        raise DamagedFileError(
+            f"A {cls.kind} column must have the keys {', '.join(names)}; got {list(content)!r:.99}."
+        )
+    for name, value in content.items():
+        _check_value(name, value)
+    if cls is CategoricalColumn:
+        content["categories"] = tuple(content["categories"])
+    return cls(**content)
+
+
+def _fit_numbers(name: str, numbers: NDArray[np.float64], absent: NDArray[np.bool_]) -> NumericColumn:
+    present = numbers[~absent]
+    median = _median(present)
+    filled = np.where(absent, median, numbers)
+    low, high = float(filled.min()), float(filled.max())
+    if low == high:  # by comparison: the computed deviation of a constant may be a rounding error
+        return NumericColumn(name, bool(absent.any()), median, low, 1.0)
+    # In units of the largest value, so that squares can neither overflow nor vanish.
+    unit = max(abs(low), abs(high))
+    scaled = filled / unit
+    mean = float(scaled.mean())
+    scale = float(np.sqrt(np.mean((scaled - mean) ** 2))) * unit
+    return NumericColumn(name, bool(absent.any()), median, mean * unit, scale if scale > 0 else 1.0)
+
+
+def _median(present: NDArray[np.float64]) -> float:
+    ordered = np.sort(present)
+    below, above = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
+    middle = below + (above - below) / 2
+    return middle if math.isfinite(middle) else below / 2 + above / 2
+
+
+def _number_texts(numbers: NDArray[np.float64] | None) -> list[str | None]:
+    """Write numbers as the categories they would be, for a column that was categorical in the fitted rows."""
+    return [
+        None if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
+        for value in ([] if numbers is None else numbers.tolist())
+    ]
+
+
+def _check_value(name: str, value: object) -> None:
+    """Raise `DamagedFileError` unless the value of a key has its type and range."""
+    if name == "name":
+        fits = isinstance(value, str)
+    elif name in ("missing", "truncated"):
+        fits = isinstance(value, bool)
+    elif name == "categories":
+        fits = (
+            isinstance(value, list)
+            and all(isinstance(text, str) for text in value)
+            and len(set(value)) == len(value) > 0
+        )
+    else:
+        fits = isinstance(value, float) and math.isfinite(value) and (name != "scale" or value > 0)
+    if not fits:
+        raise DamagedFileError(f"A column has an impossible {name}: {value!r:.60}.")

@@ -1,0 +1,197 @@
+"""Tables in whatever form they come: frames with named columns, and arrays.
+
+A frame is anything with ``.columns``, ``frame[name]`` and ``.to_numpy()`` on a column; no frame
+library is imported.
+"""
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+
+__all__ = ["Column", "check_columns", "column_names", "is_frame", "read_columns", "take_rows"]
+
+MISSING_TYPES = frozenset({"NAType", "NaTType"})
+"""Types of the missing values of frame libraries, by name, for the libraries are not imported."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column as read from a table.
+
+    Attributes
+    ----------
+    name : str
+    numbers : ndarray of float64 or None
+        The values where the column is numeric, with NaN for missing ones.
+    texts : list of str or None
+        The values of a categorical column, None for missing ones.
+    """
+
+    name: str
+    numbers: NDArray[np.float64] | None
+    texts: list[str | None] | None
+
+
+def is_frame(table: Any) -> bool:
+    """Whether a table has named columns."""
+    return hasattr(table, "columns") and hasattr(table, "__getitem__")
+
+
+def column_names(table: Any) -> tuple[str, ...] | None:
+    """Return the column names of a frame as text, or None for an array.
+
+    Raises
+    ------
+    ShapeError
+        If two columns have the same name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing import column_names
+    >>> column_names(np.zeros((2, 3))) is None
+    True
+    """
+    if not is_frame(table):
+        return None
+    names = tuple(str(name) for name in table.columns)
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ShapeError(f"Two columns are named {twice!r}; give each column a name of its own.")
+    return names
+
+
+def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of a frame, array or sparse matrix, by position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing import take_rows
+    >>> take_rows(np.array([[1.0], [2.0], [3.0]]), np.array([2, 0]))
+    array([[3.],
+           [1.]])
+    """
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    if hasattr(table, "tocsr"):
+        return table.tocsr()[rows]
+    return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
+
+
+def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
+    """Raise `ShapeError` unless both name the same columns, in whatever order; suggests near names."""
+    extra = [name for name in found if name not in set(expected)]
+    absent = [name for name in expected if name not in set(found)]
+    if absent:
+        near = {name: difflib.get_close_matches(name, extra, n=1) for name in absent[:3]}
+        hints = [f"{name!r}" + (f" (is it {near[name][0]!r}?)" if near[name] else "") for name in absent[:3]]
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        raise ShapeError(
+            f"The table lacks the column {', '.join(hints)}{more}; it needs the columns of the fitted table."
+        )
+    if extra:
+        more = f" and {len(extra) - 3} more" if len(extra) > 3 else ""
+        raise ShapeError(
+            f"The table has the column {', '.join(map(repr, extra[:3]))}{more}, unknown to the fitted table; "
+            "drop it first, or fit again."
+        )
+
+
+def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]:
+    """Read the columns of a frame or two-dimensional array, in the order of `names` where given."""
+    if hasattr(table, "tocsr"):
+        raise DtypeError("Sparse matrices hold numbers without gaps and need no table preprocessing.")
+    if is_frame(table):
+        found = column_names(table) or ()
+        keys = dict(zip(found, table.columns, strict=True))
+        return [_read_column(name, table[keys[name]]) for name in (found if names is None else names)]
+    array = np.asarray(table)
+    if array.ndim != 2:
+        raise ShapeError(f"A table must have rows and columns, got an array of shape {array.shape}.")
+    return [
+        _read_column(name, array[:, k])
+        for k, name in enumerate(names or [f"x{k}" for k in range(array.shape[1])])
+    ]
+
+
+def _read_column(name: str, column: Any) -> Column:
+    """Read a column as numbers, or as texts where it is anything else."""
+    values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    if values.ndim != 1:
+        raise ShapeError(f"Column {name!r} must hold one value per row, got shape {values.shape}.")
+    if str(getattr(column, "dtype", "")) == "category":
+        return Column(name, None, _texts(name, values))
+    if values.dtype.kind in "iuf":
+        return Column(name, values.astype(np.float64), None)
+    if values.dtype.kind in "bU":
+        return Column(name, None, [str(value) for value in values.tolist()])
+    if values.dtype.kind in "OT":  # T: numpy's variable-width strings
+        items = values.tolist()
+        if _all_numbers(items) and getattr(getattr(column, "dtype", None), "kind", "O") != "b":
+            return Column(name, np.array([_number(name, item) for item in items], dtype=np.float64), None)
+        return Column(name, None, _texts(name, values))
+    advice = (
+        "turn dates into numbers, such as days since the first" if values.dtype.kind in "mM" else "convert it"
+    )
+    raise DtypeError(f"Column {name!r} holds {values.dtype}; {advice}, or drop it.")
+
+
+def _is_missing(value: object) -> bool:
+    return (
+        value is None
+        or (isinstance(value, float | np.floating) and math.isnan(value))
+        or type(value).__name__ in MISSING_TYPES
+        or (isinstance(value, Decimal) and value.is_nan())
+    )
+
+
+def _all_numbers(items: list[Any]) -> bool:
+    """Whether every value is a number or missing. A column with no value at all counts as numeric."""
+    kinds = {type(item) for item in items}
+    if str in kinds or bool in kinds or np.bool_ in kinds:
+        return False
+    return all(
+        issubclass(kind, Real | Decimal) or kind.__name__ in MISSING_TYPES or kind is type(None)
+        for kind in kinds
+    )
+
+
+def _number(name: str, value: Any) -> float:
+    if _is_missing(value):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise DomainError(f"Column {name!r} holds {value!r:.20}..., too large for a float.") from error
+
+
+def _texts(name: str, values: NDArray[Any]) -> list[str | None]:
+    """Write each value as text, with whole numbers alike whether they are 1 or 1.0."""
+    items: list[Any] = values.tolist()
+    if {type(item) for item in items} <= {str}:
+        return items
+    return [None if _is_missing(item) else _text(name, item) for item in items]
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, Real | Decimal):
+        number = _number(name, value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    raise DtypeError(
+        f"Column {name!r} holds a value of type {type(value).__name__} ({value!r:.40}); use numbers, text or "
+        "true/false, or drop the column."
+    )

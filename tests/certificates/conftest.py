@@ -1,0 +1,76 @@
+"""Small certified models on mixed tables, made in a moment."""
+
+import numpy as np
+import pytest
+import torch
+
+from pbgnet.certificates import PriorRecord, certify
+from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.preprocessing import TablePreprocessor
+
+N = 240
+
+
+def make_table(n=N, seed=0):
+    """A table of two numbers, a colour and gaps, with labels that depend on the first number."""
+    rng = np.random.default_rng(seed)
+    table = np.empty((n, 3), dtype=object)
+    first = rng.normal(size=n)
+    table[:, 0] = first
+    table[:, 1] = np.where(rng.random(n) < 0.1, None, rng.normal(size=n))
+    table[:, 2] = rng.choice(["red", "green", "blue"], size=n)
+    labels = np.where(first + 0.3 * rng.normal(size=n) > 0, "yes", "no")
+    return table, labels
+
+
+def make_network(n_features, hidden=(4,), seed=7, prior="random"):
+    """A network that mostly reads its first feature, and the prior it departed from."""
+    options = {"zero": {"initialisation": "zero"}}.get(
+        prior, {"generator": torch.Generator().manual_seed(seed)}
+    )
+    start = initial_weights(n_features, hidden, dtype=torch.float64, **options)
+    weights = [weight.clone() for weight in start]
+    weights[0][:, 0] += 3.0
+    if hidden:
+        weights[-1] += 2.0
+    return AggregatedNetwork(weights, start)
+
+
+@pytest.fixture
+def table():
+    return make_table()
+
+
+@pytest.fixture
+def build():
+    """Build a model of a kind: "inside" (with preprocessor), "random" or "zero" (numbers only)."""
+
+    def make(kind="inside", **options):
+        table, labels = make_table()
+        rows = np.random.default_rng(1).permutation(N)
+        prior_rows, certified_rows = rows[: N // 2], rows[N // 2 :]
+        if kind == "inside":
+            preprocessor = TablePreprocessor().fit(table[prior_rows])
+            network = make_network(preprocessor.n_features_out_)
+            prior = PriorRecord("pretrained", "trained", seed=7, n_rows=N // 2)
+        else:
+            preprocessor, prior_rows, certified_rows = None, np.array([], dtype=np.int64), rows
+            table = table[:, :1].astype(np.float64)
+            network = make_network(1, prior=kind)
+            prior = PriorRecord(kind, seed=7 if kind == "random" else None)
+        options = {
+            "classes": ("no", "yes"),
+            "prior": prior,
+            "prior_rows": prior_rows,
+            "certified_rows": certified_rows,
+            "preprocessor": preprocessor,
+            **options,
+        }
+        return certify(network, table, labels, **options), table, labels
+
+    return make
+
+
+@pytest.fixture
+def model(build):
+    return build()[0]

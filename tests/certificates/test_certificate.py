@@ -1,0 +1,208 @@
+"""The certificate: its words, its exact JSON form, and what it refuses to read."""
+
+import copy
+import json
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbgnet.certificates import Certificate, PreprocessingRecord, PriorRecord
+from pbgnet.certificates.records import parse_json
+from pbgnet.certificates.words import assumptions, round_up, statement
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError
+
+
+def leaves(data, path=()):
+    """Every path to a value that is not an object."""
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def at(data, path):
+    for key in path[:-1]:
+        data = data[key]
+    return data, path[-1]
+
+
+def test_json_round_trip_is_exact(model):
+    certificate = model.certificate
+    text = certificate.to_json()
+    again = Certificate.from_json(text)
+    assert again == certificate
+    assert again.to_json() == text
+    assert again.written.statement == certificate.statement
+    assert again.written.assumptions == certificate.assumptions
+
+
+def test_everything_that_should_be_there_is_there(model):
+    data = json.loads(model.certificate.to_json())
+    assert data["schema"] == "pbgnet-certificate"
+    assert data["version"] == 1
+    assert set(data["fingerprints"]) == {"data", "split", "prior", "posterior", "preprocessing"}
+    assert set(data["versions"]) == {"pbgnet", "torch", "numpy", "python"}
+    assert data["bound"]["name"] == "seeger"
+    assert data["loss"] == "linear"
+    assert "sign network" in data["predictors"]["not_covered"]
+    assert data["prior"]["kind"] == "pretrained"
+    assert data["preprocessing"]["status"] == "inside"
+    assert data["aggregation"] == {"method": "fourier", "tolerance": 1e-10}
+
+
+def test_each_key_is_required_and_no_other_is_allowed(model):
+    genuine = model.certificate.to_dict()
+    for path in leaves(genuine):
+        for spoil in ("missing", "unknown"):
+            data = copy.deepcopy(genuine)
+            parent, key = at(data, path)
+            if spoil == "missing":
+                del parent[key]
+            else:
+                parent[f"{key}_"] = 1
+            with pytest.raises(DamagedFileError, match=key):
+                Certificate.from_json(json.dumps(data))
+
+
+def test_each_value_of_a_wrong_type_is_named(model):
+    genuine = model.certificate.to_dict()
+    for path in leaves(genuine):
+        for wrong in ({}, [[]], True if not isinstance(at(genuine, path)[0][path[-1]], bool) else 1):
+            data = copy.deepcopy(genuine)
+            parent, key = at(data, path)
+            parent[key] = wrong
+            with pytest.raises(DamagedFileError, match=key):
+                Certificate.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("version", 2),
+        ("version", "1"),
+        ("schema", "x"),
+        ("confidence", 1.0),
+        ("confidence", 0),
+        ("delta", -0.05),
+        ("n_priors", 0),
+        ("n_priors", 1.5),
+        ("delta_per_prior", 0.0),
+        ("bound.name", "mcallester"),
+        ("bound.constant", "mine"),
+        ("bound.value", 1.0000001),
+        ("bound.value", -1e-9),
+        ("bound.error_rate_bound", 2.0),
+        ("inputs.n", 0),
+        ("inputs.n", 10**400),
+        ("inputs.empirical_risk", 1e400),
+        ("inputs.empirical_risk", 10**400),
+        ("inputs.divergence", -1.0),
+        ("inputs.numerical_error", math.nan),
+        ("inputs.divergence", math.inf),
+        ("loss", "zero-one"),
+        ("network.hidden_layer_sizes", [0]),
+        ("network.hidden_layer_sizes", 4),
+        ("network.intercept", 1),
+        ("aggregation.method", "monte_carlo"),
+        ("aggregation.tolerance", 0.0),
+        ("prior.kind", "leaked"),
+        ("prior.seed", -1),
+        ("preprocessing.status", "maybe"),
+        ("held_out.n_errors", -1),
+        ("fingerprints.data", "0" * 63),
+        ("fingerprints.data", "G" * 64),
+        ("issued_at", "yesterday"),
+    ],
+)
+def test_impossible_values_are_named(model, path, value):
+    data = model.certificate.to_dict()
+    parent, key = at(data, path.split("."))
+    parent[key] = value
+    text = json.dumps(data)
+    with pytest.raises(
+        DamagedFileError, match="NaN|Infinity" if "NaN" in text or "Infinity" in text else path
+    ):
+        Certificate.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not valid JSON"),
+        ("[]", "must be an object"),
+        ("null", "must be an object, got null"),
+        ('{"a": 1, "a": 2}', "'a' twice"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"schema": ' + "9" * 5000 + "}", "not valid JSON"),
+        ('{"schema": Infinity}', "Infinity"),
+        (
+            '{"schema": "pbgnet-certificate", "version": 1, "statement": 1, "assumptions": 1, "written": 1}',
+            "written",
+        ),
+    ],
+)
+def test_hostile_json_is_refused(text, message):
+    with pytest.raises(DamagedFileError, match=message):
+        Certificate.from_json(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda s: st.lists(s) | st.dictionaries(st.text(), s),
+    )
+)
+def test_no_json_at_all_is_taken_for_a_certificate(data):
+    with pytest.raises(DamagedFileError):
+        Certificate.from_json(json.dumps(data))
+
+
+@given(st.text())
+def test_no_text_breaks_the_parser(text):
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        with pytest.raises(DamagedFileError):
+            parse_json(text)
+    else:
+        if expected == expected and "NaN" not in text and "Infinity" not in text:
+            assert parse_json(text) == expected
+
+
+@given(st.floats(0, 1))
+def test_numbers_in_sentences_are_rounded_up(value):
+    shown = Fraction(round_up(value))
+    assert Fraction(value) <= shown < Fraction(value) + Fraction(1, 10_000)
+
+
+def test_the_sentence_speaks_plainly():
+    assert statement(0.999, 10, 0.2, 0.4).startswith("With confidence 99.9 %, over the draw of the 10 ")
+    assert "so the error rate of its vote is at most 0.4001." in statement(0.5, 10, 0.2, 0.4)
+    assert statement(0.95, 10, 0.6, 1.0).endswith(
+        "0.6000, which says nothing about the error rate of its vote."
+    )
+
+
+def test_the_assumptions_name_what_the_proof_rests_on():
+    words = " ".join(assumptions(9, "pretrained", "outside", "a scaler."))
+    assert "independent draws" in words
+    assert "At most 9 priors" in words
+    assert "never saw a certified row" in words
+    assert "outside the proof" in words
+    assert "(a scaler)." in words
+    assert "not of the plain sign network" in words
+
+
+def test_records_check_what_they_are_given():
+    with pytest.raises(DomainError, match="kind must be one of random, zero, pretrained, given"):
+        PriorRecord("leaked")
+    with pytest.raises(DomainError, match="status must be one of"):
+        PreprocessingRecord("some")
+    with pytest.raises(DtypeError, match="seed must be a whole number, got '7' of type str"):
+        PriorRecord("random", seed="7")
+    with pytest.raises(DtypeError, match="n_rows must be a whole number"):
+        PriorRecord("random", n_rows=True)

@@ -1,0 +1,325 @@
+"""Verification: a genuine certificate passes, and whatever was changed is named by its step."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from pbgnet.bounds import seeger_bound
+from pbgnet.certificates import PriorRecord, certify, save_model, verify
+from pbgnet.certificates.checks import CHECKS
+from pbgnet.exceptions import UnseenCategoryWarning
+from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.preprocessing import TablePreprocessor
+
+
+def failed(report) -> set[str]:
+    return {step.name for step in report.failures}
+
+
+@pytest.fixture
+def saved(build, tmp_path):
+    """Save a model of a kind and return its folder with the data."""
+
+    def save(kind="inside", **options):
+        model, X, y = build(kind, **options)
+        return save_model(model, tmp_path / kind), X, y
+
+    return save
+
+
+def edit_certificate(folder, path, value):
+    file = folder / "certificate.json"
+    data = json.loads(file.read_text())
+    parent = data
+    *keys, last = path.split(".")
+    for key in keys:
+        parent = parent[key]
+    parent[last] = value(parent[last]) if callable(value) else value
+    file.write_text(json.dumps(data))
+
+
+def edit_tensor(folder, name, change):
+    file = folder / "model.safetensors"
+    tensors = load_file(file)
+    change(tensors[name])
+    save_file(tensors, file)
+
+
+@pytest.mark.parametrize("kind", ["inside", "random", "zero"])
+def test_a_genuine_certificate_passes(build, saved, kind):
+    model, X, y = build(kind)
+    report = verify(model, X, y)
+    assert report.ok, str(report)
+    assert [step.name for step in report.steps] == ["files", *CHECKS]
+    folder, X, y = saved(kind)
+    again = verify(str(folder), X, list(y))
+    assert again.ok, str(again)
+    assert "The certificate is verified: 20 steps, all as stated." in str(again)
+
+
+def test_options_of_the_bound_are_verified_too(saved):
+    folder, X, y = saved("random", confidence=0.9, n_priors=9, constant="paper")
+    assert verify(folder, X, y).ok
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "step"),
+    [
+        ("statement", "The risk is 0.", "statement"),
+        ("assumptions", [], "statement"),
+        ("predictors.value", "the sign network", "schema"),
+        ("aggregation.tolerance", 1e-3, "schema"),
+        ("confidence", 0.99, "delta"),
+        ("delta", 0.01, "delta"),
+        ("delta_per_prior", 0.01, "delta"),
+        ("n_priors", 2, "delta"),
+        ("bound.value", lambda v: v * (1 - 1e-6), "bound"),
+        ("bound.constant", "paper", "bound"),
+        ("bound.error_rate_bound", lambda v: v / 2, "error rate bound"),
+        ("inputs.n", lambda n: n + 1, "certified rows"),
+        ("inputs.empirical_risk", lambda v: v - 1e-8, "empirical risk"),
+        ("inputs.numerical_error", lambda v: v * 2, "numerical error"),
+        ("inputs.numerical_error", 0.0, "numerical error"),
+        ("inputs.divergence", lambda v: v * (1 - 1e-8), "divergence"),
+        ("inputs.n_errors", lambda n: n - 1, "error rate"),
+        ("inputs.empirical_error_rate", lambda v: v / 2, "error rate"),
+        ("prior.seed", 8, "prior regenerated"),
+        ("prior.seed", None, "prior regenerated"),
+        ("prior.initialisation", "zero", "prior regenerated"),
+        ("prior.initialisation", "no such", "prior regenerated"),
+        ("prior.kind", "zero", "prior regenerated"),
+        ("held_out.empirical_risk", lambda v: v - 1e-6, "held-out comparison"),
+        ("held_out.n_errors", lambda n: n + 1, "held-out comparison"),
+        ("held_out.n_errors", 10**6, "held-out comparison"),
+        ("held_out.risk_bound", lambda v: v / 2, "held-out comparison"),
+        ("held_out.error_rate_bound", lambda v: v / 2, "held-out comparison"),
+        ("held_out.numerical_error", 0.0, "held-out comparison"),
+        ("fingerprints.data", "0" * 64, "data"),
+        ("fingerprints.split", "0" * 64, "split"),
+        ("fingerprints.prior", "0" * 64, "prior weights"),
+        ("fingerprints.posterior", "0" * 64, "posterior weights"),
+        ("fingerprints.preprocessing", "0" * 64, "preprocessing"),
+        ("preprocessing.status", "inside", "preprocessing refitted"),
+        ("network.intercept", False, "files"),
+        ("network.n_features", 5, "files"),
+        ("version", 2, "files"),
+    ],
+)
+def test_a_changed_certificate_is_caught_by_the_right_step(saved, path, value, step):
+    folder, X, y = saved("random")
+    assert verify(folder, X, y).ok
+    edit_certificate(folder, path, value)
+    report = verify(folder, X, y)
+    assert not report.ok
+    assert step in failed(report), str(report)
+
+
+def test_a_consistent_lie_about_the_bound_still_fails(saved):
+    # The liar lowers the risk and recomputes the bound from it.
+    folder, X, y = saved("random")
+    data = json.loads((folder / "certificate.json").read_text())
+    inputs = data["inputs"]
+    risk = inputs["empirical_risk"] / 2
+    value = float(seeger_bound(risk, inputs["divergence"], inputs["n"], 0.05, constant="maurer"))
+    edit_certificate(folder, "inputs.empirical_risk", risk)
+    edit_certificate(folder, "bound.value", value)
+    edit_certificate(folder, "bound.error_rate_bound", 2 * value)
+    assert failed(verify(folder, X, y)) >= {"empirical risk"}
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [("posterior_0", {"posterior weights"}), ("prior_0", {"prior weights", "prior regenerated"})],
+)
+def test_a_changed_weight_is_caught(saved, name, steps):
+    folder, X, y = saved("random")
+
+    def nudge(tensor):
+        tensor[0, 0] = np.nextafter(tensor[0, 0].item(), 100.0)
+
+    edit_tensor(folder, name, nudge)
+    assert steps <= failed(verify(folder, X, y))
+
+
+def test_large_changes_of_weights_show_in_the_numbers(saved):
+    folder, X, y = saved("inside")
+    edit_tensor(folder, "posterior_0", lambda tensor: tensor.mul_(1.5))
+    assert {"posterior weights", "empirical risk", "divergence"} <= failed(verify(folder, X, y))
+
+
+def test_changed_data_are_caught(saved):
+    folder, X, y = saved("inside")
+    changes = []
+    for row in (0, 100, 239):
+        labels = y.copy()
+        labels[row] = "no" if y[row] == "yes" else "yes"
+        changes.append((X, labels))
+        table = X.copy()
+        table[row, 0] = np.nextafter(table[row, 0], 9.0)
+        changes.append((table, y))
+    order = np.r_[1, 0, np.arange(2, 240)]
+    changes += [(X[order], y[order]), (X[:-1], y[:-1]), (X[:, ::-1], y), (X, y[:-1]), (X[:10], y[:10])]
+    for table, labels in changes:
+        report = verify(folder, table, labels)
+        assert "data" in failed(report)
+        assert len(report.steps) == 1 + len(CHECKS), "every step is listed, whatever happened before"
+
+
+def test_data_that_cannot_be_used_at_all_fail_with_reasons(saved):
+    folder, X, y = saved("inside")
+    for table, labels in ((None, None), (X, ["maybe"] * 240), ("nonsense", y), (X, np.full(240, np.nan))):
+        report = verify(folder, table, labels)
+        assert not report.ok
+        missing = next(step for step in report.steps if step.name == "empirical risk")
+        assert (missing.found, missing.ok) == ("not computed", False)
+        assert missing.detail
+        assert next(step for step in report.steps if step.name == "posterior weights").ok
+
+
+def test_a_certificate_of_another_network_is_caught(build):
+    model, X, y = build("random")
+    network = dataclasses.replace(model.certificate.network, hidden_layer_sizes=(5,))
+    certificate = dataclasses.replace(model.certificate, network=network)
+    assert failed(verify(dataclasses.replace(model, certificate=certificate), X, y)) == {"network"}
+
+
+def test_a_changed_split_is_caught(saved):
+    folder, X, y = saved("inside")
+
+    def swap(rows):
+        rows[[0, 1]] = rows[[1, 0]]
+
+    edit_tensor(folder, "certified_rows", swap)
+    assert failed(verify(folder, X, y)) == {"split"}
+
+
+def test_rows_beyond_the_table_are_caught(saved):
+    folder, X, y = saved("random")
+    edit_tensor(folder, "certified_rows", lambda rows: rows.add_(1000))
+    assert {"split", "certified rows", "empirical risk"} <= failed(verify(folder, X, y))
+
+
+def test_a_leak_makes_the_folder_unreadable_and_the_report_says_so(saved):
+    folder, X, y = saved("inside")
+    tensors = load_file(folder / "model.safetensors")
+    tensors["prior_rows"][0] = tensors["certified_rows"][0]
+    save_file(tensors, folder / "model.safetensors")
+    report = verify(folder, X, y)
+    assert failed(report) == {"files", *CHECKS}
+    assert "also prior rows" in report.steps[0].detail
+
+
+def test_a_preprocessor_fitted_on_certified_rows_is_caught(build):
+    _, X, y = build()
+    everything = TablePreprocessor().fit(X)
+    dishonest, X, y = build(preprocessor=everything)
+    report = verify(dishonest, X, y)
+    assert failed(report) == {"preprocessing refitted"}
+    assert "not fitted on the prior rows alone" in report.failures[0].detail
+
+
+def test_a_changed_preprocessing_file_is_caught(saved):
+    folder, X, y = saved("inside")
+    path = folder / "preprocessing.json"
+    original = path.read_text()
+    data = json.loads(original)
+    data["preprocessor"]["columns"][0]["mean"] += 1e-6
+    path.write_text(json.dumps(data))
+    assert {"preprocessing", "preprocessing refitted"} <= failed(verify(folder, X, y))
+    data = json.loads(original)
+    data["classes"]["values"].reverse()
+    path.write_text(json.dumps(data))
+    assert {"preprocessing", "empirical risk"} <= failed(verify(folder, X, y))
+
+
+def test_removing_the_preprocessor_or_its_record_is_caught(saved):
+    folder, X, y = saved("inside")
+    edit_certificate(folder, "preprocessing.status", "none")
+    assert {"statement", "preprocessing refitted"} <= failed(verify(folder, X, y))
+
+
+def test_a_prior_kept_in_single_precision_is_recognised(build):
+    model, X, y = build("random")
+    rounded = [
+        weight.float()
+        for weight in initial_weights(
+            1, (4,), generator=torch.Generator().manual_seed(7), dtype=torch.float64
+        )
+    ]
+    network = AggregatedNetwork([weight.detach().float() for weight in model.network.weights], rounded)
+    single = certify(
+        network, X, y, classes=("no", "yes"), prior=PriorRecord("random", seed=7), prior_rows=[],
+        certified_rows=range(240),
+    )  # fmt: skip
+    assert verify(single, X, y).ok
+
+
+def test_what_is_taken_on_trust_is_said(build):
+    model, X, y = build()
+    report = verify(model, X, y)
+    step = next(step for step in report.steps if step.name == "prior regenerated")
+    assert "taken on trust" in step.detail
+    partial, X, y = build("zero", certified_rows=range(200))
+    rows = next(step for step in verify(partial, X, y).steps if step.name == "certified rows")
+    assert rows.detail == "40 rows of the table are in neither part"
+
+
+def test_unseen_categories_do_not_disturb_verification(build):
+    _, X, y = build()
+    rows = np.flatnonzero(X[:, 2] != "red")[:100]
+    preprocessor = TablePreprocessor().fit(X[rows])
+    options = {
+        "classes": ("no", "yes"),
+        "prior": PriorRecord("given"),
+        "prior_rows": rows,
+        "certified_rows": np.setdiff1d(np.arange(240), rows),
+        "preprocessor": preprocessor,
+    }
+    generator = torch.Generator().manual_seed(0)
+    network = AggregatedNetwork.initialise(preprocessor.n_features_out_, (2,), generator=generator)
+    with pytest.warns(UnseenCategoryWarning, match="Not among the fitted rows.*'red'"):
+        model = certify(network, X, y, **options)
+    assert verify(model, X, y).ok
+
+
+def test_the_report_reads_well(saved):
+    folder, X, y = saved("random")
+    edit_certificate(folder, "bound.value", 0.001)
+    text = str(verify(folder, X, y))
+    assert "[ok] posterior weights" in text
+    assert "[FAILED] bound: expected 0.001, found 0." in text
+    assert "is NOT verified: 3 of 20 steps failed." in text
+    step = verify(folder, X, y).failures[0]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        step.ok = True
+
+
+def test_an_auditor_needs_nothing_of_training(saved, tmp_path):
+    folder, X, y = saved("inside")
+    np.savez(tmp_path / "data.npz", number=X[:, :2].astype(float), text=X[:, 2].astype(str), y=y)
+    code = f"""
+        import sys
+        sys.modules["pandas"] = None  # whoever imports it fails
+        import numpy as np
+        from pbgnet.certificates import load_model, verify
+        data = np.load({str(tmp_path / "data.npz")!r})
+        X = np.empty((240, 3), dtype=object)
+        X[:, :2], X[:, 2] = data["number"], data["text"]
+        report = verify({str(folder)!r}, X, data["y"])
+        load_model({str(folder)!r}).predict(X)
+        loaded = {{name.split(".")[1] for name in sys.modules if name.startswith("pbgnet.")}}
+        assert not loaded & {{"training", "estimators", "experiments", "cli"}}, loaded
+        print(report)
+        sys.exit(not report.ok)
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr

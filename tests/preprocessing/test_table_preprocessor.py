@@ -1,0 +1,321 @@
+"""Tables of mixed types: what each column becomes, what is refused, and an exact memory."""
+
+import copy
+import json
+import math
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    EmptyColumnWarning,
+    ManyCategoriesWarning,
+    ShapeError,
+    UnseenCategoryWarning,
+)
+from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+
+pd = pytest.importorskip("pandas", reason="frames come from pandas, which is not installed")
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "age": [20.0, np.nan, 40.0, 60.0],
+            "size": [1, 2, 3, 4],
+            "colour": ["red", None, "blue", "red"],
+            "member": [True, False, True, True],
+            "code": ["1", "2", "1", "1"],
+            "same": [7.0, 7.0, 7.0, 7.0],
+        }
+    )
+
+
+def objects(rows) -> np.ndarray:
+    return np.array(rows, dtype=object)
+
+
+def test_every_kind_of_column_becomes_what_is_documented(frame):
+    preprocessor = TablePreprocessor().fit(frame)
+    out = preprocessor.transform(frame)
+    names = list(preprocessor.get_feature_names_out())
+    assert names == [
+        *["age", "age_missing", "size", "colour_blue", "colour_red", "colour_missing"],
+        *["member_False", "member_True", "code_1", "code_2", "same"],
+    ]
+    column = dict(zip(names, out.T, strict=True))
+    age = np.array([20.0, 40.0, 40.0, 60.0])
+    np.testing.assert_allclose(column["age"], (age - age.mean()) / age.std(), rtol=1e-15)
+    np.testing.assert_array_equal(column["age_missing"], [0, 1, 0, 0])
+    np.testing.assert_array_equal(column["colour_missing"], [0, 1, 0, 0])
+    np.testing.assert_array_equal(column["colour_red"], [1, 0, 0, 1])
+    np.testing.assert_array_equal(column["member_True"], [1, 0, 1, 1])
+    np.testing.assert_array_equal(column["code_1"], [1, 0, 1, 1])
+    np.testing.assert_array_equal(column["same"], np.zeros(4))
+    assert out.dtype == np.float64
+
+
+def test_only_the_fitted_rows_decide(frame):
+    preprocessor = TablePreprocessor().fit(frame.iloc[:2])
+    alone = preprocessor.transform(frame.iloc[1:2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenCategoryWarning)
+        together = preprocessor.transform(frame)
+    np.testing.assert_array_equal(together[1:2], alone)
+
+
+def test_columns_are_found_by_name_in_any_order(frame):
+    preprocessor = TablePreprocessor().fit(frame)
+    shuffled = frame[["same", "code", "age", "colour", "size", "member"]]
+    np.testing.assert_array_equal(preprocessor.transform(shuffled), preprocessor.transform(frame))
+
+
+def test_nullable_and_categorical_types(frame):
+    nullable = frame.convert_dtypes()
+    nullable["colour"] = frame["colour"].astype("category")
+    preprocessor = TablePreprocessor().fit(frame)
+    np.testing.assert_array_equal(preprocessor.transform(nullable), preprocessor.transform(frame))
+    assert TablePreprocessor().fit(nullable).to_dict() == preprocessor.to_dict()
+
+
+def test_a_categorical_of_numbers_stays_categorical():
+    frame = pd.DataFrame({"zip": pd.Categorical([1, 2, None, 1])})
+    preprocessor = TablePreprocessor().fit(frame)
+    assert list(preprocessor.get_feature_names_out()) == ["zip_1", "zip_2", "zip_missing"]
+    # the same values as plain numbers are the same categories
+    again = preprocessor.transform(pd.DataFrame({"zip": [1.0, 2.0, np.nan, 1.0]}))
+    np.testing.assert_array_equal(again, preprocessor.transform(frame))
+
+
+@pytest.mark.parametrize(
+    "missing", [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan")], ids=repr
+)
+def test_all_kinds_of_missing_are_one(missing):
+    table = objects([["a", 1], [missing, missing], ["a", Decimal("2.5")]])
+    preprocessor = TablePreprocessor().fit(table)
+    expected = objects([["a", 1.0], [None, None], ["a", 2.5]])
+    np.testing.assert_array_equal(preprocessor.transform(table), preprocessor.transform(expected))
+    assert list(preprocessor.get_feature_names_out()) == ["x0_a", "x0_missing", "x1", "x1_missing"]
+
+
+def test_large_integers_and_extreme_values_stay_finite():
+    table = np.array([[2**60, 1e308], [2**61, -1e308], [2**62, 5e-324]], dtype=object)
+    out = TablePreprocessor().fit_transform(table)
+    assert np.isfinite(out).all()
+    np.testing.assert_allclose(out.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(out.std(axis=0), 1, rtol=1e-12)
+    far = TablePreprocessor().fit(np.array([[0.0], [1e-300]])).transform(np.array([[1e300]]))
+    assert np.isfinite(far).all()
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-320, 1e300, -3.7])
+def test_a_constant_column_is_zero_whatever_its_value(value):
+    out = TablePreprocessor().fit_transform(np.full((49, 1), value))
+    np.testing.assert_array_equal(out, np.zeros((49, 1)))
+
+
+def test_unseen_categories_become_zeros_and_are_named():
+    preprocessor = TablePreprocessor().fit(objects([["a", "u"], ["b", "v"]]))
+    table = objects([["c", "u"], ["d", "v"], ["e", "u"], ["f", "u"], [None, "v"]])
+    with pytest.warns(UnseenCategoryWarning, match=r"column 'x0': 'c', 'd', 'e' and 2 more") as caught:
+        out = preprocessor.transform(table)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(out[:, :2], np.zeros((5, 2)))
+    np.testing.assert_array_equal(out[:, 2], [1, 0, 1, 1, 0])
+
+
+def test_missing_at_transform_alone_is_imputed_or_zero():
+    preprocessor = TablePreprocessor().fit(objects([[1.0, "a"], [3.0, "b"]]))
+    with pytest.warns(UnseenCategoryWarning, match="a missing value"):
+        out = preprocessor.transform(objects([[None, None]]))
+    np.testing.assert_array_equal(out, np.zeros((1, 3)))
+
+
+def test_empty_columns_are_left_out_with_a_warning():
+    table = pd.DataFrame({"a": [1.0, 2.0], "nothing": [None, None], "nan": [np.nan, np.nan]})
+    with pytest.warns(EmptyColumnWarning, match="Columns 'nothing', 'nan' had no value in the 2"):
+        preprocessor = TablePreprocessor().fit(table)
+    assert list(preprocessor.get_feature_names_out()) == ["a"]
+    assert preprocessor.transform(table.assign(nothing=["x", "y"])).shape == (2, 1)
+    with pytest.warns(EmptyColumnWarning), pytest.raises(ShapeError, match="No column of the table"):
+        TablePreprocessor().fit(table[["nan"]])
+
+
+def test_many_categories_keep_the_frequent_ones():
+    table = objects([["a"], ["b"], ["b"], ["c"], ["c"], ["d"]])
+    with pytest.warns(ManyCategoriesWarning, match="Column 'x0' had more than 2 categories"):
+        preprocessor = TablePreprocessor(max_categories=2).fit(table)
+    assert list(preprocessor.get_feature_names_out()) == ["x0_b", "x0_c"]
+    np.testing.assert_array_equal(preprocessor.transform(objects([["a"], ["b"], ["new"]]))[:, 0], [0, 1, 0])
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_infinity_is_refused(infinity):
+    table = np.array([[1.0, 2.0], [3.0, infinity]])
+    with pytest.raises(DomainError, match="Column 'x1' holds infinity in row 1"):
+        TablePreprocessor().fit(table)
+    preprocessor = TablePreprocessor().fit(np.eye(2))
+    with pytest.raises(DomainError, match="Column 'x1' holds infinity"):
+        preprocessor.transform(table)
+
+
+def test_missing_extra_and_unnamed_columns_are_refused_with_advice(frame):
+    preprocessor = TablePreprocessor().fit(frame)
+    with pytest.raises(ShapeError, match=r"lacks the column 'colour' \(is it 'color'\?\)"):
+        preprocessor.transform(frame.rename(columns={"colour": "color"}))
+    with pytest.raises(ShapeError, match="has the column 'target', unknown"):
+        preprocessor.transform(frame.assign(target=1))
+    with pytest.raises(ShapeError, match="not an array"):
+        preprocessor.transform(frame.to_numpy())
+    with pytest.raises(ShapeError, match="3 columns, this one has 2"):
+        TablePreprocessor().fit(np.eye(3)).transform(np.zeros((1, 2)))
+    with pytest.raises(ShapeError, match="lacks the column 'x0'"):
+        TablePreprocessor().fit(np.eye(6)).transform(frame)
+    with pytest.raises(ShapeError, match="Two columns are named 'a'"):
+        TablePreprocessor().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "message"),
+    [
+        (np.zeros((0, 2)), ShapeError, "no rows"),
+        (np.zeros((2, 0)), ShapeError, "no columns"),
+        (np.zeros(3), ShapeError, "rows and columns"),
+        (sparse.eye(3).tocsr(), DtypeError, "need no table preprocessing"),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), DtypeError, "turn dates into numbers"),
+        (np.array([[10**400], [1]]), DomainError, "too large for a float"),
+        (np.array([[10**400], ["a"]], dtype=object), DomainError, "too large for a float"),
+        (np.array([[1j]]), DtypeError, "convert it"),
+        (objects([[{}], ["a"]]), DtypeError, "a value of type dict"),
+    ],
+)
+def test_what_is_no_table_is_refused(table, error, message):
+    with pytest.raises(error, match=message):
+        TablePreprocessor().fit(table)
+
+
+def test_text_in_a_numeric_column_is_refused():
+    preprocessor = TablePreprocessor().fit(pd.DataFrame({"age": [1, 2]}))
+    with pytest.raises(DtypeError, match="'age' held numbers in the fitted rows and now holds text, 'old'"):
+        preprocessor.transform(pd.DataFrame({"age": ["old", "young"]}))
+
+
+def test_it_is_a_scikit_learn_transformer(frame):
+    preprocessor = TablePreprocessor(max_categories=3)
+    with pytest.raises(NotFittedError):
+        preprocessor.transform(frame)
+    assert clone(preprocessor).get_params() == {"max_categories": 3}
+    preprocessor.fit(frame)
+    assert preprocessor.n_features_in_ == 6
+    assert list(preprocessor.feature_names_in_) == list(frame.columns)
+    preprocessor.fit(np.eye(2))
+    assert not hasattr(preprocessor, "feature_names_in_")
+    assert preprocessor.transform(np.zeros((0, 2))).shape == (0, 2)
+    with pytest.raises(DomainError, match="max_categories must be at least 1"):
+        TablePreprocessor(0).fit(np.eye(2))
+
+
+def test_names_and_rows_of_tables(frame):
+    assert column_names(frame) == ("age", "size", "colour", "member", "code", "same")
+    rows = np.array([2, 0])
+    assert list(take_rows(frame, rows)["age"]) == [40.0, 20.0]
+    assert take_rows([[1], [2], [3]], rows).tolist() == [[3], [1]]
+    assert take_rows(sparse.coo_matrix(np.eye(3)), rows).toarray().tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.text(max_size=3),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_infinity=False, width=64),
+)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 4).flatmap(lambda d: st.lists(st.lists(values, min_size=d, max_size=d), min_size=1)))
+def test_memory_survives_json_exactly(rows):
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        table[i] = row
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            preprocessor = TablePreprocessor(max_categories=3).fit(table)
+        except ShapeError:
+            return  # no column has a value
+        text = json.dumps(preprocessor.to_dict(), allow_nan=False)
+        again = TablePreprocessor.from_dict(json.loads(text))
+        np.testing.assert_array_equal(again.transform(table), preprocessor.transform(table))
+    assert again.to_dict() == preprocessor.to_dict()
+    out = preprocessor.transform(table)
+    assert np.isfinite(out).all()
+    assert out.shape == (len(rows), preprocessor.n_features_out_)
+
+
+def change(path, value):
+    def apply(data):
+        for key in path[:-1]:
+            data = data[key]
+        if value is None:
+            del data[path[-1]]
+        else:
+            data[path[-1]] = value
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        change(["format"], "other"),
+        change(["version"], 2),
+        change(["version"], True),
+        change(["named"], 1),
+        change(["columns"], {}),
+        change(["columns"], []),
+        change(["more"], 1),
+        change(["max_categories"], 0),
+        change(["max_categories"], None),
+        change(["columns", 0], "age"),
+        change(["columns", 0, "kind"], "pickle"),
+        change(["columns", 0, "kind"], ["numeric"]),
+        change(["columns", 0, "scale"], 0.0),
+        change(["columns", 0, "scale"], math.nan),
+        change(["columns", 0, "mean"], math.inf),
+        change(["columns", 0, "median"], "1"),
+        change(["columns", 0, "median"], 10**400),
+        change(["columns", 0, "mean"], None),
+        change(["columns", 0, "name"], "size"),
+        change(["columns", 0, "name"], 3),
+        change(["columns", 0, "missing"], 0),
+        change(["columns", 2, "categories"], ["red", "red"]),
+        change(["columns", 2, "categories"], [1]),
+        change(["columns", 2, "categories"], []),
+        change(["columns", 2, "categories"], "red"),
+        change(["columns", 2, "truncated"], "no"),
+    ],
+)
+def test_hostile_memory_is_refused(frame, tamper):
+    data = copy.deepcopy(TablePreprocessor().fit(frame).to_dict())
+    TablePreprocessor.from_dict(data)
+    tamper(data)
+    with pytest.raises(DamagedFileError):
+        TablePreprocessor.from_dict(data)
+
+
+@pytest.mark.parametrize("data", [None, [], "x", 3, {}])
+def test_what_is_no_memory_is_refused(data):
+    with pytest.raises(DamagedFileError, match="must have the keys"):
+        TablePreprocessor.from_dict(data)
