@@ -1,0 +1,126 @@
+"""PBGD: the linear PAC-Bayes classifier of Germain, Lacasse, Laviolette and Marchand (2009).
+
+The network has no hidden layer, the prior is zero. Either the kl bound itself is minimised, or
+`C loss + divergence / n` for a fixed C (paper, Eq. 5), chosen by cross-validation: all candidates
+for C, and all restarts, are trained side by side.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.training.algorithms import FitResult
+from pbgnet.training.data import TrainingData
+from pbgnet.training.evaluation import empirical_loss
+from pbgnet.training.history import History
+from pbgnet.training.objectives import FixedTradeOff, Objective, Seeger
+from pbgnet.training.progress import Progress
+from pbgnet.training.solvers import Problem, polish
+
+__all__ = ["C_CANDIDATES", "LinearRecipe", "fit_linear"]
+
+# Half a decade apart: from a bound that hardly looks at the data to one that hardly regularises.
+C_CANDIDATES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+
+
+@dataclass(frozen=True)
+class LinearRecipe:
+    """What PBGD needs besides the examples.
+
+    Attributes
+    ----------
+    n_features : int
+    delta : float
+    constant : {"maurer", "paper"}
+    c : tuple of float
+        Candidates for C; empty to minimise the kl bound.
+    n_folds : int
+        Folds of the cross-validation between candidates.
+    n_restarts : int
+        The first starts at the prior, the others at random points around it.
+    max_iterations : int
+        Of L-BFGS.
+    seed : int
+    dtype, device
+        Of the training.
+    verbose : int
+    """
+
+    n_features: int
+    delta: float
+    constant: str
+    c: tuple[float, ...]
+    n_folds: int
+    n_restarts: int
+    max_iterations: int
+    seed: int
+    dtype: torch.dtype = torch.float32
+    device: str = "cpu"
+    verbose: int = 0
+
+
+def fit_linear(recipe: LinearRecipe, examples: TrainingData) -> FitResult:
+    """Train the linear classifier; candidates and restarts run side by side."""
+    history = History()
+    with Progress(recipe.verbose) as progress:
+        c = recipe.c
+        if len(c) > 1:
+            c = (c[int(_validation_losses(recipe, examples, progress).argmin())],)
+        network, objective = _minimise(recipe, examples, c, history, progress, "bound")
+        with torch.no_grad():
+            values = objective.value(
+                empirical_loss(network, examples), objective.penalty(list(network.weights))
+            )
+    best = int(values.argmin())
+    posterior = [w.detach()[best].double().cpu() for w in network.weights]
+    prior = [torch.zeros_like(w) for w in posterior]
+    return FitResult(AggregatedNetwork(posterior, prior), history.of_replica(best), "zero")
+
+
+def _validation_losses(recipe: LinearRecipe, examples: TrainingData, progress: Progress) -> Tensor:
+    """Mean linear loss of each candidate on the folds left out, shape (number of candidates,)."""
+    order = np.random.default_rng(recipe.seed).permutation(len(examples))
+    folds = np.array_split(order, min(recipe.n_folds, len(examples)))
+    total = torch.zeros(len(recipe.c), dtype=torch.float64, device=recipe.device)
+    for k, fold in enumerate(folds):
+        rest = np.concatenate([other for j, other in enumerate(folds) if j != k])
+        used, held = (examples.take(torch.from_numpy(rows).to(recipe.device)) for rows in (rest, fold))
+        network, objective = _minimise(
+            recipe, used, recipe.c, History(), progress, f"fold {k + 1} of {len(folds)}"
+        )
+        with torch.no_grad():
+            trained = objective.value(empirical_loss(network, used), objective.penalty(list(network.weights)))
+        # Replicas are restarts x candidates: the best restart of each candidate counts.
+        best = trained.reshape(recipe.n_restarts, -1).argmin(dim=0)
+        losses = empirical_loss(network, held).reshape(recipe.n_restarts, -1)
+        total += len(held) * losses.gather(0, best[None])[0]
+    return total / len(examples)
+
+
+def _minimise(
+    recipe: LinearRecipe,
+    examples: TrainingData,
+    c: tuple[float, ...],
+    history: History,
+    progress: Progress,
+    phase: str,
+) -> tuple[AggregatedNetwork, Objective]:
+    """Minimise from every restart, for every candidate C or for the kl bound."""
+    repeated = max(1, len(c))
+    first = initial_weights(recipe.n_features, (), initialisation="zero", dtype=torch.float64)[0]
+    starts = torch.stack([first] * recipe.n_restarts)
+    starts[1:].normal_(generator=torch.Generator().manual_seed(recipe.seed))
+    weights = starts.repeat_interleave(repeated, dim=0).to(recipe.device, recipe.dtype)
+    network = AggregatedNetwork([weights], [torch.zeros_like(weights)])
+    prior, n = network.prior_weights, len(examples)
+    objective: Objective = Seeger(prior, n, recipe.delta, recipe.constant)
+    if c:
+        candidates = torch.tensor(c * recipe.n_restarts, dtype=torch.float64, device=recipe.device)
+        objective = FixedTradeOff(prior, n, recipe.delta, candidates)
+    rates = torch.zeros(len(weights), dtype=torch.float64, device=recipe.device)
+    problem = Problem(network, examples, objective, generators=(), learning_rate=rates)
+    polish(problem, recipe.max_iterations, history, progress, phase)
+    return network, objective

@@ -1,0 +1,162 @@
+"""Two ways to minimise an objective over a network's weights.
+
+`adam` is the paper's optimisation: Adam on mini-batches, the learning rate halved on plateaus,
+early stopping, the best epoch. `hybrid` uses that the aggregate is exact: a short run of Adam in
+which the divergence counts little at first, to choose a good basin, and then full-batch L-BFGS on
+the objective itself, to reach its floor.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pbgnet.training.callbacks import BestEpoch, EarlyStopping, LinearDecay, PlateauHalving
+from pbgnet.training.data import Batches, TrainingData
+from pbgnet.training.evaluation import Trainable, loss_and_gradients
+from pbgnet.training.history import History
+from pbgnet.training.lbfgs import minimise_lbfgs
+from pbgnet.training.loop import Measure, fit
+from pbgnet.training.objectives import Objective
+from pbgnet.training.progress import Progress
+
+__all__ = ["SOLVERS", "Course", "Problem", "polish", "solve_adam", "solve_hybrid"]
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long and how fast to train.
+
+    Attributes
+    ----------
+    batch_size : int
+    max_epochs : int
+        Most epochs of Adam.
+    plateau_patience, stopping_patience : int
+        Epochs without a new minimum before the rate is halved, and before training stops ("adam").
+    ramp_start : float
+        Weight of the divergence at the beginning ("hybrid"); it is 1 after half of the epochs.
+    max_iterations : int
+        Most iterations of L-BFGS ("hybrid").
+    """
+
+    batch_size: int
+    max_epochs: int
+    plateau_patience: int = 5
+    stopping_patience: int = 20
+    ramp_start: float = 0.02
+    max_iterations: int = 150
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a solver works on.
+
+    Attributes
+    ----------
+    network : Trainable
+        Weights with a leading axis of R replicas; changed in place.
+    data : TrainingData
+    objective : Objective
+    generators : sequence of torch.Generator
+        One per replica.
+    learning_rate : Tensor, shape (R,)
+        First learning rate of each replica.
+    measure : callable, optional
+        Maps the record of an epoch to further numbers for it, each of shape (R,).
+    monitor : str
+        The number whose minimum tells the best epoch.
+    """
+
+    network: Trainable
+    data: TrainingData
+    objective: Objective
+    generators: Sequence[torch.Generator]
+    learning_rate: Tensor
+    measure: Measure = lambda record: {}
+    monitor: str = "objective"
+
+
+def solve_adam(problem: Problem, course: Course, history: History, progress: Progress, phase: str) -> None:
+    """Adam with plateau halving, early stopping and the best epoch, as in the paper's appendix."""
+    fit(
+        problem.network,
+        Batches(problem.data, course.batch_size, problem.generators),
+        problem.objective,
+        learning_rate=problem.learning_rate,
+        max_epochs=course.max_epochs,
+        callbacks=[
+            PlateauHalving(course.plateau_patience),
+            EarlyStopping(course.stopping_patience),
+            BestEpoch(problem.monitor),
+        ],
+        measure=problem.measure,
+        history=history,
+        progress=progress,
+        phase=phase,
+    )
+
+
+def solve_hybrid(problem: Problem, course: Course, history: History, progress: Progress, phase: str) -> None:
+    """Ramped Adam with a falling rate, then L-BFGS on the exact objective over all rows."""
+    ramp_epochs = course.max_epochs / 2
+
+    def ramp(epoch: float) -> float:
+        """Grow geometrically from the first weight to 1."""
+        weight: float = course.ramp_start ** max(0.0, 1 - epoch / ramp_epochs)
+        return weight
+
+    fit(
+        problem.network,
+        Batches(problem.data, course.batch_size, problem.generators),
+        problem.objective,
+        learning_rate=problem.learning_rate,
+        max_epochs=course.max_epochs,
+        callbacks=[LinearDecay(course.max_epochs)],
+        ramp=ramp,
+        measure=problem.measure,
+        history=history,
+        progress=progress,
+        phase=phase,
+    )
+    polish(problem, course.max_iterations, history, progress, f"{phase}, polish")
+
+
+def polish(problem: Problem, max_iterations: int, history: History, progress: Progress, phase: str) -> None:
+    """Minimise the exact objective over all rows by L-BFGS, from the present weights."""
+    weights = list(problem.network.weights)
+    last: dict[str, Tensor] = {}
+
+    def evaluate(x: Tensor) -> tuple[Tensor, Tensor]:
+        _write(weights, x)
+        loss, gradients = loss_and_gradients(problem.network, problem.data)
+        penalty = problem.objective.penalty(weights)
+        by_loss, by_penalty = problem.objective.slopes(loss, penalty)
+        slopes = torch.autograd.grad((by_penalty * penalty).sum(), weights)
+        total = [by_loss[:, None, None].to(g.dtype) * g + s for g, s in zip(gradients, slopes, strict=True)]
+        penalty = penalty.detach()
+        last.update(loss=loss, penalty=penalty)
+        return problem.objective.value(loss, penalty).detach(), _read(total)
+
+    def record(iteration: int, x: Tensor, value: Tensor) -> None:
+        history.append(phase=phase, epoch=iteration, objective=value, **last)
+        progress.advance(phase, iteration, max_iterations, value)
+
+    best = minimise_lbfgs(evaluate, _read(weights), max_iterations=max_iterations, on_iteration=record)
+    _write(weights, best)
+
+
+def _read(tensors: Sequence[Tensor]) -> Tensor:
+    """All matrices of each replica as one vector, shape (R, D)."""
+    return torch.cat([t.detach().flatten(1) for t in tensors], dim=1)
+
+
+@torch.no_grad()
+def _write(weights: Sequence[Tensor], x: Tensor) -> None:
+    sizes = [w[0].numel() for w in weights]
+    for weight, part in zip(weights, x.split(sizes, dim=1), strict=True):
+        weight.copy_(part.reshape(weight.shape))
+
+
+SOLVERS = {"adam": solve_adam, "hybrid": solve_hybrid}

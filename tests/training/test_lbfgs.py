@@ -1,0 +1,103 @@
+"""L-BFGS for many problems: it finds minima, keeps problems apart, and never leaves finite values."""
+
+import itertools
+
+import torch
+from scipy import optimize
+
+from pbgnet.training import minimise_lbfgs
+
+
+def rosenbrock(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    a, b = x[:, 0], x[:, 1]
+    value = (1 - a) ** 2 + 100 * (b - a**2) ** 2
+    gradient = torch.stack([-2 * (1 - a) - 400 * a * (b - a**2), 200 * (b - a**2)], dim=1)
+    return value, gradient
+
+
+STARTS = torch.tensor([[-1.2, 1.0], [3.0, -2.0], [0.0, 0.0]], dtype=torch.float64)
+
+
+def test_finds_the_minimum_of_a_curved_valley():
+    found = minimise_lbfgs(rosenbrock, STARTS, max_iterations=300, tolerance=1e-14)
+    torch.testing.assert_close(found, torch.ones_like(found), rtol=0, atol=1e-5)
+
+
+def test_problems_side_by_side_take_the_path_they_take_alone():
+    together = minimise_lbfgs(rosenbrock, STARTS, max_iterations=12)
+    for r in range(len(STARTS)):
+        alone = minimise_lbfgs(rosenbrock, STARTS[r : r + 1], max_iterations=12)
+        torch.testing.assert_close(together[r : r + 1], alone)
+
+
+def test_needs_about_as_many_evaluations_as_scipy():
+    scale = torch.logspace(0, 3, 20, dtype=torch.float64)
+    mine, theirs = [], []
+
+    def evaluate(x):
+        value = 0.5 * (scale * x**2).sum(dim=1)
+        mine.append(value.item())
+        return value, scale * x
+
+    def evaluate_numpy(x):
+        value, gradient = 0.5 * float(scale.numpy() @ x**2), scale.numpy() * x
+        theirs.append(value)
+        return value, gradient
+
+    minimise_lbfgs(evaluate, torch.ones(1, 20, dtype=torch.float64), tolerance=1e-14, max_iterations=500)
+    options = {"maxcor": 12, "ftol": 0, "gtol": 0, "maxiter": 500}
+    optimize.minimize(evaluate_numpy, torch.ones(20).numpy(), jac=True, method="L-BFGS-B", options=options)
+    needed, reference = (sum(value > 1e-8 for value in values) for values in (mine, theirs))
+    assert min(mine) < 1e-8
+    assert needed < 1.5 * reference
+
+
+def test_line_search_stays_where_values_are_finite():
+    # Beyond x = 1 the function is undefined, and the minimum lies close to that edge.
+    visited = []
+
+    def evaluate(x):
+        value = torch.where(x[:, 0] < 1, -x[:, 0] - 0.01 * torch.log1p(-x[:, 0]), torch.nan)
+        gradient = torch.where(x < 1, -1 + 0.01 / (1 - x), torch.nan)
+        return value, gradient
+
+    def on_iteration(iteration, x, value):
+        visited.append(value.item())
+        assert torch.isfinite(x).all()
+
+    found = minimise_lbfgs(
+        evaluate, torch.tensor([[-5.0]], dtype=torch.float64), tolerance=1e-12, on_iteration=on_iteration
+    )
+    assert abs(found.item() - 0.99) < 1e-4
+    assert all(later <= earlier for earlier, later in itertools.pairwise(visited))
+
+
+def test_a_start_that_cannot_improve_is_returned_as_it_is():
+    x = torch.tensor([[2.0, -1.0]], dtype=torch.float64)
+    found = minimise_lbfgs(lambda p: (torch.full((1,), torch.nan, dtype=p.dtype), torch.ones_like(p)), x)
+    assert torch.equal(found, x)
+
+
+def test_stops_early_when_nothing_is_gained():
+    iterations = []
+    minimise_lbfgs(
+        rosenbrock,
+        torch.ones(1, 2, dtype=torch.float64),
+        on_iteration=lambda iteration, x, value: iterations.append(iteration),
+    )
+    assert len(iterations) == 3
+
+
+def test_a_misleading_curvature_is_forgotten():
+    # The gradient is wrong for a while, so that its pairs point uphill; the search must recover.
+    calls = []
+
+    def evaluate(x):
+        calls.append(1)
+        value = (x**2).sum(dim=1)
+        noise = 3.0 * torch.sin(40 * x) if len(calls) < 12 else 0.0
+        return value, 2 * x + noise
+
+    start = torch.tensor([[3.0, -2.0, 1.5]], dtype=torch.float64)
+    found = minimise_lbfgs(evaluate, start, max_iterations=100, tolerance=1e-12)
+    assert found.abs().max() < 1e-4
