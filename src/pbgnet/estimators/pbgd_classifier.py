@@ -1,0 +1,146 @@
+"""The linear PAC-Bayes classifier of Germain et al. (2009), for scikit-learn."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates import PriorRecord
+from pbgnet.certificates.issue import delta_of
+from pbgnet.estimators.base import CertifiedClassifier, choose_device, training_data
+from pbgnet.estimators.split import certified_rows_of
+from pbgnet.training import FitResult, LinearRecipe, fit_linear
+from pbgnet.training.linear import C_CANDIDATES
+
+__all__ = ["PBGDClassifier"]
+
+
+class PBGDClassifier(CertifiedClassifier):
+    """Linear classifier trained by PAC-Bayesian gradient descent from a zero prior, with a certificate.
+
+    Parameters
+    ----------
+    objective : {"bound", "catoni"}, default="bound"
+        Minimise the kl bound itself, or Catoni's for a fixed C, which classifies better and is certified
+        by the kl bound all the same.
+    c : "cv" or float, default="cv"
+        The C of "catoni"; "cv" chooses it by cross-validation. The certificate does not depend on how.
+    cv : int, default=5
+        Folds of the cross-validation.
+    confidence : float, default=0.95
+        Probability with which the certificate holds, over the draw of the certified rows.
+    constant : {"maurer", "paper"}, default="maurer"
+        Constant of the bound: the exact one, or `2 sqrt(n)` as in the paper.
+    n_restarts : int, default=3
+        Starting points trained side by side: the prior, and random points around it.
+    n_priors : int, default=1
+        Number of fits with different priors among which you select; see `PBGNetClassifier`. Fits of
+        this class on the same features share the prior zero and count as one.
+    max_iter : int, default=200
+        Most iterations of L-BFGS.
+    random_state : int, RandomState instance or None, default=None
+    device : str, default="auto"
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+    certified_model_ : CertifiedModel
+    network_ : AggregatedNetwork
+    history_ : list of dict
+    n_iter_ : int
+        Iterations of L-BFGS of the final training.
+    classes_ : ndarray of shape (2,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    References
+    ----------
+    Germain, Lacasse, Laviolette, Marchand (2009), "PAC-Bayesian learning of linear classifiers";
+    Letarte et al. (2019), Section 2.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from pbgnet.estimators import PBGDClassifier
+    >>> X, y = make_blobs(500, centers=[[-2, -2], [2, 2]], random_state=0)
+    >>> classifier = PBGDClassifier(random_state=0).fit(X, y)
+    >>> classifier.certificate_.bound.value < 0.1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "objective": [StrOptions({"bound", "catoni"})],
+        "c": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "constant": [StrOptions({"maurer", "paper"})],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "n_priors": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "device": [str],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        objective: str = "bound",
+        c: str | float = "cv",
+        cv: int = 5,
+        confidence: float = 0.95,
+        constant: str = "maurer",
+        n_restarts: int = 3,
+        n_priors: int = 1,
+        max_iter: int = 200,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.c = c
+        self.cv = cv
+        self.confidence = confidence
+        self.constant = constant
+        self.n_restarts = n_restarts
+        self.n_priors = n_priors
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def _sets_rows_apart(self) -> bool:
+        return False
+
+    def _learn(
+        self, features: Any, signs: NDArray[np.float64], prior_rows: NDArray[np.int64], seeds: list[int]
+    ) -> FitResult:
+        recipe = LinearRecipe(
+            n_features=features.shape[1],
+            delta=split_delta(delta_of(self.confidence), int(self.n_priors)),
+            constant=self.constant,
+            c=self._candidates(),
+            n_folds=int(self.cv),
+            n_restarts=int(self.n_restarts),
+            max_iterations=int(self.max_iter),
+            seed=seeds[1],
+            device=choose_device(self.device),
+            verbose=int(self.verbose),
+        )
+        rows = certified_rows_of(len(signs), prior_rows)
+        examples = training_data(features[rows], signs[rows], unit=True, device=recipe.device)
+        result = fit_linear(recipe, examples)
+        self.n_iter_ = len(result.history)
+        return result
+
+    def _candidates(self) -> tuple[float, ...]:
+        if self.objective == "bound":
+            return ()
+        return C_CANDIDATES if self.c == "cv" else (float(self.c),)
+
+    def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
+        return PriorRecord("zero", description="all weights 0", initialisation="zero")

@@ -1,0 +1,263 @@
+"""The scikit-learn face of the paper's algorithms."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from pbgnet.aggregation import METHODS, Aggregation, make_aggregation
+from pbgnet.bounds import split_delta
+from pbgnet.certificates import PriorRecord
+from pbgnet.certificates.issue import delta_of
+from pbgnet.estimators.base import CertifiedClassifier, choose_device, training_data
+from pbgnet.estimators.split import certified_rows_of
+from pbgnet.exceptions import DomainError, OptionError
+from pbgnet.training import ALGORITHMS, SOLVERS, Course, FitResult, Recipe, TrainingData
+from pbgnet.validation import positive_int
+
+__all__ = ["PBGNetClassifier"]
+
+# Most epochs of Adam where the user names none: the hybrid solver only looks for a good basin.
+DEFAULT_EPOCHS = {"adam": 150, "hybrid": 8}
+# The paper's batches for its smaller and its larger data sets.
+SMALL_BATCH, LARGE_BATCH, MANY_ROWS = 32, 64, 20_000
+HYBRID_BATCH = 256
+PRETRAINING_EPOCHS = 20
+VALIDATION_FRACTION = 0.2
+
+
+class PBGNetClassifier(CertifiedClassifier):
+    """Binary activated network trained by minimising a PAC-Bayes bound, with a certificate.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(10,)
+        Neurons per hidden layer; empty for a linear classifier.
+    algorithm : {"pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="pbgnet_pre"
+        The paper's learning algorithms. "pbgnet_pre" trains the prior on a part of the rows and
+        minimises the bound on the others; "pbgnet" minimises it on all rows from a random prior;
+        "pbgnet_l" and "pbgnet_l_bnd" minimise the loss and select on validation rows or by the bound;
+        "mlp" is a tanh network without a certificate.
+    confidence : float, default=0.95
+        Probability with which the certificate holds, over the draw of the certified rows.
+    aggregation : {"fourier", "monte_carlo", "enumeration"}, default="fourier"
+        How the aggregate is computed in training. It is certified by "fourier" in any case.
+    n_samples : int, default=100
+        Sign vectors per example of "monte_carlo", the paper's T.
+    prior_fraction : float, default=0.5
+        Share of the rows that trains the prior ("pbgnet_pre").
+    solver : {"hybrid", "adam"}, default="hybrid"
+        How the bound is minimised: Adam with a ramped divergence and then L-BFGS on the exact bound,
+        or Adam as in the paper. The loss is always minimised by Adam.
+    objective : {"seeger", "catoni"}, default="seeger"
+        The form of the bound that is minimised; "catoni" learns C along with the weights, as the
+        paper does (solver "adam").
+    constant : {"maurer", "paper"}, default="maurer"
+        Constant of the bound: the exact one, or `2 sqrt(n)` as in the paper.
+    n_restarts : int, default=1
+        Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
+    n_priors : int, default=1
+        Number of fits (other widths, seeds, prior fractions ...) among which you select by looking at the
+        certificates or at the certified rows. Each has its own prior and pays its share of the confidence.
+    batch_size : int or "auto", default="auto"
+        Rows per step of Adam; "auto" is the paper's choice, 32, and 64 from 20 000 rows on. The hybrid
+        solver, whose Adam only looks for a good basin of the bound, takes 256 for that.
+    learning_rate : float, default=0.1
+        First learning rate of Adam.
+    max_epochs : int, default=None
+        Most epochs of Adam; 8 for the hybrid solver and 150 for Adam alone unless given.
+    weight_decay : float, default=None
+        L2 penalty of "mlp", "pbgnet_l" and "pbgnet_l_bnd"; chosen among 0, 1e-4 and 1e-6 unless given.
+    random_state : int, RandomState instance or None, default=None
+        Governs everything random: the split, the prior, the batches, the samples.
+    device : str, default="auto"
+        Where to train; "auto" takes a GPU where there is one. The fitted network is on the CPU.
+    verbose : int, default=0
+        1 for a progress bar on a terminal.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        What is proved about this classifier.
+    certified_model_ : CertifiedModel
+        Network, certificate and split, to save and to verify; None for "mlp".
+    network_ : AggregatedNetwork or TanhNetwork
+    history_ : list of dict
+        One record per epoch or iteration of training.
+    classes_ : ndarray of shape (2,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    prior_rows_, certified_rows_ : ndarray of int
+        The split of the rows given to fit.
+
+    References
+    ----------
+    Letarte, Germain, Guedj, Laviolette (2019), "Dichotomize and Generalize: PAC-Bayesian Binary
+    Activated Deep Neural Networks".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> from pbgnet.estimators import PBGNetClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = FunctionTransformer(lambda X: (X + 1e-3) ** 0.25).transform(X)  # fixed, so inside the proof
+    >>> classifier = PBGNetClassifier(random_state=0).fit(X, y)
+    >>> classifier.certificate_.inputs.n
+    285
+    >>> classifier.verify(X, y).ok
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "hidden_layer_sizes": ["array-like"],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "aggregation": [StrOptions(set(METHODS))],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "solver": [StrOptions(set(SOLVERS))],
+        "objective": [StrOptions({"seeger", "catoni"})],
+        "constant": [StrOptions({"maurer", "paper"})],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "n_priors": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "device": [str],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: ArrayLike = (10,),
+        *,
+        algorithm: str = "pbgnet_pre",
+        confidence: float = 0.95,
+        aggregation: str = "fourier",
+        n_samples: int = 100,
+        prior_fraction: float = 0.5,
+        solver: str = "hybrid",
+        objective: str = "seeger",
+        constant: str = "maurer",
+        n_restarts: int = 1,
+        n_priors: int = 1,
+        batch_size: int | str = "auto",
+        learning_rate: float = 0.1,
+        max_epochs: int | None = None,
+        weight_decay: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.algorithm = algorithm
+        self.confidence = confidence
+        self.aggregation = aggregation
+        self.n_samples = n_samples
+        self.prior_fraction = prior_fraction
+        self.solver = solver
+        self.objective = objective
+        self.constant = constant
+        self.n_restarts = n_restarts
+        self.n_priors = n_priors
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def _sets_rows_apart(self) -> bool:
+        return ALGORITHMS[self.algorithm].uses_prior_rows
+
+    def _learn(
+        self, features: Any, signs: NDArray[np.float64], prior_rows: NDArray[np.int64], seeds: list[int]
+    ) -> FitResult:
+        algorithm = ALGORITHMS[self.algorithm]
+        n_rows, n_features = features.shape
+        recipe = self._recipe(n_rows, n_features, seeds)
+
+        def data(rows: NDArray[np.int64]) -> TrainingData:
+            unit = self.algorithm != "mlp"
+            return training_data(features[rows], signs[rows], unit=unit, device=recipe.device)
+
+        prior_examples = None
+        if algorithm.uses_prior_rows:
+            if prior_rows.size == 0:
+                raise DomainError(f"{self.algorithm!r} needs rows to train its prior; prior_rows is empty.")
+            prior_examples = data(prior_rows)
+        return algorithm.fit(recipe, data(certified_rows_of(len(signs), prior_rows)), prior_examples)
+
+    def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
+        if result.prior_kind == "pretrained":
+            text = "trained on the prior rows by minimising the linear loss"
+            return PriorRecord("pretrained", description=text, n_rows=n_prior_rows)
+        return PriorRecord(
+            "random",
+            description="Xavier normal weights, intercepts 0",
+            seed=seeds[0],
+            initialisation="xavier_normal",
+        )
+
+    def _recipe(self, n_rows: int, n_features: int, seeds: list[int]) -> Recipe:
+        prior_seed, batch_seed, sample_seed = seeds
+        device = choose_device(self.device)
+        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object)).tolist()
+        decays = ALGORITHMS[self.algorithm].default_weight_decay
+        return Recipe(
+            n_features=n_features,
+            hidden_layer_sizes=tuple(positive_int("hidden_layer_sizes", size) for size in sizes),
+            delta=split_delta(delta_of(self.confidence), int(self.n_priors)),
+            constant=self.constant,
+            objective=self.objective,
+            solver=self.solver,
+            course=Course(self._batch_size(n_rows, self._hybrid()), self._epochs()),
+            learning_rate=float(self.learning_rate),
+            weight_decay=decays if self.weight_decay is None else (float(self.weight_decay),),
+            pretraining_epochs=PRETRAINING_EPOCHS,
+            pretraining_batch_size=self._batch_size(n_rows),
+            validation_fraction=VALIDATION_FRACTION,
+            n_restarts=int(self.n_restarts),
+            aggregation=self._aggregation(sample_seed, device),
+            prior_seed=prior_seed,
+            batch_seed=batch_seed,
+            device=device,
+            verbose=int(self.verbose),
+        )
+
+    def _hybrid(self) -> bool:
+        """Whether the hybrid solver is at work: the loss is minimised by Adam alone."""
+        return self.solver == "hybrid" and ALGORITHMS[self.algorithm].minimises_bound
+
+    def _batch_size(self, n_rows: int, hybrid: bool = False) -> int:
+        if self.batch_size != "auto":
+            return int(self.batch_size)
+        if hybrid:
+            return HYBRID_BATCH
+        return SMALL_BATCH if n_rows < MANY_ROWS else LARGE_BATCH
+
+    def _epochs(self) -> int:
+        if self.max_epochs is not None:
+            return int(self.max_epochs)
+        return DEFAULT_EPOCHS["hybrid" if self._hybrid() else "adam"]
+
+    def _aggregation(self, seed: int, device: str) -> Aggregation:
+        """Make the aggregation of the training; refuse combinations that cannot work."""
+        if self._hybrid() and self.objective == "catoni":
+            raise OptionError("objective='catoni' learns C along with Adam; use solver='adam'.")
+        if self.aggregation != "monte_carlo":
+            return make_aggregation(self.aggregation)
+        if self._hybrid():
+            raise OptionError(
+                "solver='hybrid' needs an exact objective, but aggregation='monte_carlo' is a random "
+                "estimate; use solver='adam', or aggregation='fourier'."
+            )
+        generator = torch.Generator(device).manual_seed(seed)
+        return make_aggregation("monte_carlo", n_samples=int(self.n_samples), generator=generator)

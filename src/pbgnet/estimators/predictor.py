@@ -1,0 +1,76 @@
+"""What every certified estimator offers once it is fitted."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pbgnet.certificates import Certificate, CertifiedModel, VerificationReport, save_model, verify
+from pbgnet.exceptions import UncertifiedError
+
+__all__ = ["CertifiedPredictor"]
+
+
+class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Prediction, certificate, saving and verifying, from `decision_function` and `certified_model_`."""
+
+    certified_model_: CertifiedModel | None
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the aggregate G in [-1, 1] for each row."""
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the fitted classifier."""
+        return self._require_certificate().certificate
+
+    @property
+    def prior_rows_(self) -> NDArray[np.int64]:
+        """Rows given to fit that trained the prior."""
+        return self._require_certificate().prior_rows
+
+    @property
+    def certified_rows_(self) -> NDArray[np.int64]:
+        """Rows given to fit that the certificate speaks of."""
+        return self._require_certificate().certified_rows
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class the vote answers with, for each row."""
+        votes = self.decision_function(X) > 0
+        return np.asarray(self.classes_[votes.astype(np.int64)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the share of networks drawn from the posterior that answer with each class.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), float64
+            Columns in the order of `classes_`. A share of votes, not a calibrated probability.
+        """
+        second = (1.0 + self.decision_function(X)) / 2.0
+        return np.stack([1.0 - second, second], axis=1)
+
+    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+        """Recompute every number of the certificate from the table that was given to fit."""
+        return verify(self._require_certificate(), X, y)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the certified model into a folder, for `pbgnet.certificates.load_model`."""
+        save_model(self._require_certificate(), folder, overwrite=overwrite)
+
+    def _require_certificate(self) -> CertifiedModel:
+        check_is_fitted(self)
+        if self.certified_model_ is None:
+            raise UncertifiedError("This algorithm has no certificate; choose one of the pbgnet algorithms.")
+        return self.certified_model_

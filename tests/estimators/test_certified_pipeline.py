@@ -1,0 +1,127 @@
+"""Mixed tables with gaps, preprocessed inside the proof."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from pbgnet.certificates import load_model, verify
+from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifier, make_certified_pipeline
+from pbgnet.exceptions import (
+    DomainError,
+    LabelError,
+    OptionError,
+    PBGNetError,
+    ShapeError,
+    UnseenCategoryWarning,
+)
+
+pd = pytest.importorskip("pandas")
+
+
+def make_table(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, n),
+            "job": rng.choice(["clerk", "nurse", "smith"], n),
+            "member": rng.random(n) < 0.5,
+            "income": rng.lognormal(3, 1, n),
+        }
+    )
+    y = np.where((frame["age"] > 40) ^ (frame["job"] == "smith"), "good", "bad")
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "job"] = None
+    return frame, y
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame, y = make_table()
+    return make_certified_pipeline(PBGNetClassifier(random_state=0)).fit(frame, y)
+
+
+def test_table_with_gaps_is_learned_and_certified(fitted, tmp_path):
+    frame, y = make_table()
+    assert fitted.score(frame, y) > 0.8
+    assert fitted.certificate_.preprocessing.status == "inside"
+    assert fitted.feature_names_in_.tolist() == ["age", "job", "member", "income"]
+    assert fitted.n_features_in_ == 4
+    assert fitted.verify(frame, y).ok
+    fitted.save(tmp_path / "model")
+    assert verify(tmp_path / "model", frame, y).ok
+    assert (load_model(tmp_path / "model").predict(frame) == fitted.predict(frame)).all()
+
+
+def test_preprocessing_sees_prior_rows_only(fitted):
+    frame, y = make_table()
+    spoiled = frame.copy()
+    spoiled.loc[fitted.certified_rows_, "income"] *= 1000
+    other = make_certified_pipeline(PBGNetClassifier(random_state=0)).fit(spoiled, y)
+    assert other.preprocessor_.to_dict() == fitted.preprocessor_.to_dict()
+    spoiled.loc[fitted.prior_rows_, "income"] *= 1000
+    other = make_certified_pipeline(PBGNetClassifier(random_state=0)).fit(spoiled, y)
+    assert other.preprocessor_.to_dict() != fitted.preprocessor_.to_dict()
+
+
+def test_classifiers_without_prior_rows_still_set_rows_apart_for_preprocessing():
+    frame, y = make_table()
+    for classifier in (
+        PBGNetClassifier(algorithm="pbgnet", random_state=0, max_epochs=2),
+        PBGDClassifier(random_state=0),
+    ):
+        pipeline = make_certified_pipeline(classifier, prior_fraction=0.2).fit(frame, y)
+        assert len(pipeline.prior_rows_) == 80
+        assert pipeline.certificate_.inputs.n == 320
+        assert pipeline.verify(frame, y).ok
+
+
+def test_unseen_categories_are_announced(fitted):
+    frame, _ = make_table()
+    frame.loc[0, "job"] = "astronaut"
+    with pytest.warns(UnseenCategoryWarning, match="astronaut"):
+        assert fitted.predict(frame.head(3)).shape == (3,)
+
+
+def test_clone_and_search():
+    frame, y = make_table(200)
+    pipeline = make_certified_pipeline(PBGNetClassifier(random_state=0, max_epochs=2))
+    assert clone(pipeline).get_params()["classifier__random_state"] == 0
+    search = GridSearchCV(pipeline, {"classifier__hidden_layer_sizes": [(2,), (4,)]}, cv=2).fit(frame, y)
+    assert search.best_estimator_.certificate_.preprocessing.status == "inside"
+
+
+def test_default_classifier():
+    frame, y = make_table(60)
+    assert CertifiedPipeline().fit(frame, y).classifier_.algorithm == "pbgnet_pre"
+
+
+class TestBadInput:
+    def test_labels(self):
+        frame, y = make_table(50)
+        with pytest.raises(LabelError, match="2 of 50 labels are missing"):
+            CertifiedPipeline().fit(frame, [None, np.nan, *y[2:]])
+        with pytest.raises(LabelError, match="1 class only"):
+            CertifiedPipeline().fit(frame, ["a"] * 50)
+        with pytest.raises(LabelError, match="3 classes"):
+            CertifiedPipeline().fit(frame, ["a", "b"] * 20 + ["c"] * 10)
+
+    def test_rows_and_columns(self, fitted):
+        frame, y = make_table(50)
+        with pytest.raises(DomainError, match="9 rows; at least 10"):
+            CertifiedPipeline().fit(frame[:9], y[:9])
+        with pytest.raises(ShapeError, match="50 rows but there are 49 labels"):
+            CertifiedPipeline().fit(frame, y[:49])
+        with pytest.raises(ShapeError, match="rows and columns"):
+            CertifiedPipeline().fit(np.arange(50), y)
+        with pytest.raises(PBGNetError, match="age"):
+            fitted.predict(frame.drop(columns="age"))
+        with pytest.raises(PBGNetError, match="shoe"):
+            fitted.predict(frame.assign(shoe=43))
+
+    def test_parameters(self):
+        frame, y = make_table(50)
+        with pytest.raises(DomainError, match="prior_fraction"):
+            CertifiedPipeline(prior_fraction=1.5).fit(frame, y)
+        with pytest.raises(OptionError, match="sample_weight"):
+            CertifiedPipeline().fit(frame, y, sample_weight=np.ones(50))

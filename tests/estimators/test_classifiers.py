@@ -1,0 +1,296 @@
+"""The classifiers as a scikit-learn user meets them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_moons
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pbgnet.certificates import load_model, verify
+from pbgnet.estimators import PBGDClassifier, PBGNetClassifier
+from pbgnet.exceptions import (
+    DomainError,
+    DtypeError,
+    FewRowsWarning,
+    LabelError,
+    OptionError,
+    UncertifiedError,
+)
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_moons(400, noise=0.15, random_state=0)
+    return X, np.where(y == 1, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def fitted(table) -> PBGNetClassifier:
+    return PBGNetClassifier(random_state=0).fit(*table)
+
+
+def test_fit_gives_a_classifier_with_a_certificate(fitted, table):
+    X, y = table
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert fitted.score(X, y) > 0.85
+    certificate = fitted.certificate_
+    assert certificate.inputs.n == len(fitted.certified_rows_) == 200
+    assert 0 < certificate.bound.value < 0.5
+    assert certificate.preprocessing.status == "outside"
+    assert certificate.prior.kind == "pretrained"
+    assert fitted.verify(X, y).ok
+
+
+def test_predictions_agree_with_each_other(fitted, table):
+    X, _ = table
+    G = fitted.decision_function(X)
+    proba = fitted.predict_proba(X)
+    assert G.dtype == proba.dtype == np.float64
+    assert np.abs(G).max() <= 1
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_allclose(proba[:, 1], (1 + G) / 2)
+    assert (fitted.predict(X) == np.where(G > 0, "yes", "no")).all()
+
+
+def test_the_certified_model_predicts_as_the_classifier(fitted, table, tmp_path):
+    X, y = table
+    fitted.save(tmp_path / "model")
+    model = load_model(tmp_path / "model")
+    assert (model.predict(X) == fitted.predict(X)).all()
+    np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
+    assert verify(tmp_path / "model", X, y).ok
+    flipped = y.copy()
+    flipped[fitted.certified_rows_[0]] = "no" if flipped[fitted.certified_rows_[0]] == "yes" else "yes"
+    report = verify(tmp_path / "model", X, flipped)
+    assert not report.ok
+    assert any("data" in step.name for step in report.steps if not step.ok)
+
+
+def test_one_random_state_governs_everything(table):
+    X, y = table
+    one, two, other = (PBGNetClassifier(random_state=seed).fit(X, y) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+    assert (one.prior_rows_ == two.prior_rows_).all()
+    assert not np.array_equal(one.prior_rows_, other.prior_rows_)
+
+
+def test_split_is_random_and_complete(fitted, table):
+    rows = np.concatenate([fitted.prior_rows_, fitted.certified_rows_])
+    assert sorted(rows) == list(range(len(table[1])))
+    # A plain random split: the classes are not balanced exactly, as a stratified one would.
+    shares = [
+        np.mean(table[1][PBGNetClassifier(random_state=s)._draw_prior_rows(400, s)] == "yes")
+        for s in range(30)
+    ]
+    assert np.std(shares) > 0.01
+
+
+def test_prior_rows_can_be_chosen(table):
+    X, y = table
+    chosen = np.arange(100)
+    classifier = PBGNetClassifier(random_state=0, max_epochs=2).fit(X, y, prior_rows=chosen)
+    assert (classifier.prior_rows_ == chosen).all()
+    assert classifier.certificate_.inputs.n == 300
+
+
+def test_paying_for_more_priors_loosens_the_bound(table):
+    X, y = table
+    one, nine = (PBGNetClassifier(random_state=0, n_priors=k, max_epochs=2).fit(X, y) for k in (1, 9))
+    assert nine.certificate_.bound.value > one.certificate_.bound.value
+    assert nine.certificate_.n_priors == 9
+
+
+@pytest.mark.parametrize("algorithm", ["pbgnet", "pbgnet_l", "pbgnet_l_bnd"])
+def test_algorithms_without_prior_rows_certify_all_rows(algorithm, table):
+    X, y = table
+    classifier = PBGNetClassifier((5,), algorithm=algorithm, random_state=0, max_epochs=5).fit(X, y)
+    assert len(classifier.prior_rows_) == 0
+    assert classifier.certificate_.inputs.n == len(y)
+    assert classifier.certificate_.prior.kind == "random"
+    assert classifier.verify(X, y).ok
+
+
+def test_mlp_has_no_certificate(table):
+    X, y = table
+    classifier = PBGNetClassifier(algorithm="mlp", random_state=0, max_epochs=30).fit(X, y)
+    assert classifier.score(X, y) > 0.8
+    with pytest.raises(UncertifiedError, match="no certificate"):
+        _ = classifier.certificate_
+
+
+def test_monte_carlo_training_is_certified_exactly(table):
+    X, y = table
+    classifier = PBGNetClassifier(
+        aggregation="monte_carlo", n_samples=20, solver="adam", random_state=0, max_epochs=3
+    ).fit(X, y)
+    assert classifier.certificate_.aggregation.method == "fourier"
+    assert classifier.verify(X, y).ok
+
+
+def test_linear_classifier_and_depth(table):
+    X, y = table
+    for sizes in ((), (4, 3), (1,)):
+        classifier = PBGNetClassifier(sizes, random_state=0, max_epochs=2).fit(X, y)
+        assert classifier.verify(X, y).ok
+
+
+def test_frames_keep_their_names(table):
+    X, y = table
+    frame = pd.DataFrame(X, columns=["left", "right"])
+    classifier = PBGNetClassifier(random_state=0, max_epochs=2).fit(frame, pd.Series(y))
+    assert classifier.feature_names_in_.tolist() == ["left", "right"]
+    assert classifier.certified_model_.feature_names == ("left", "right")
+    assert classifier.verify(frame, y).ok
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(frame.rename(columns={"left": "other"}))
+
+
+def test_sparse_matrices_train_and_predict_as_dense_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30)) * (rng.random((200, 30)) < 0.2)
+    y = X[:, :5].sum(axis=1) > 0
+    dense = PBGNetClassifier(random_state=0, max_epochs=2).fit(X, y)
+    thin = PBGNetClassifier(random_state=0, max_epochs=2).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(dense.decision_function(X), thin.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(
+        thin.decision_function(X), thin.decision_function(sparse.csc_array(X)), atol=1e-12
+    )
+    assert thin.verify(sparse.csr_array(X), y).ok
+
+
+def test_works_in_pipelines_and_searches(table):
+    X, y = table
+    pipeline = make_pipeline(StandardScaler(), PBGNetClassifier((3,), random_state=0, max_epochs=2))
+    assert cross_val_score(pipeline, X, y, cv=2).mean() > 0.7
+    search = GridSearchCV(clone(pipeline), {"pbgnetclassifier__hidden_layer_sizes": [(2,), (3,)]}, cv=2).fit(
+        X, y
+    )
+    certificate = search.best_estimator_[-1].certificate_
+    assert "outside the proof" in " ".join(certificate.assumptions)
+
+
+def test_more_classes_go_through_one_versus_rest():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 150)
+    X = np.eye(3)[y] + 0.2 * rng.normal(size=(150, 3))
+    wrapped = OneVsRestClassifier(PBGDClassifier(random_state=0)).fit(X, y)
+    assert wrapped.score(X, y) > 0.9
+    assert all(0 < one.certificate_.bound.value < 1 for one in wrapped.estimators_)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"), [([True, False], bool), ([3, 7], int), (["a", "b"], str), ([-1.0, 1.0], float)]
+)
+def test_labels_of_every_kind_come_back(labels, kind, table):
+    X, y = table
+    target = np.where(y == "yes", labels[1], labels[0])
+    classifier = PBGDClassifier(random_state=0).fit(X, target)
+    assert set(classifier.predict(X).tolist()) <= set(labels)
+    assert all(isinstance(label, kind) for label in classifier.certified_model_.classes)
+
+
+class TestPBGD:
+    def test_bound_and_trade_off(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        X = X**0.25
+        bound = PBGDClassifier(random_state=0).fit(X, y)
+        catoni = PBGDClassifier(objective="catoni", random_state=0).fit(X, y)
+        assert bound.certificate_.bound.value <= catoni.certificate_.bound.value + 1e-6
+        assert catoni.score(X, y) >= bound.score(X, y) - 0.02
+        for classifier in (bound, catoni):
+            assert classifier.certificate_.prior.kind == "zero"
+            assert classifier.verify(X, y).ok
+            assert classifier.n_iter_ >= 1
+
+    def test_fixed_c(self, table):
+        X, y = table
+        lengths = [
+            PBGDClassifier(objective="catoni", c=c, random_state=0)
+            .fit(X, y)
+            .network_.weights[0]
+            .norm()
+            .item()
+            for c in (0.01, 1.0)
+        ]
+        assert lengths[0] < lengths[1]
+
+
+class TestBadInput:
+    def test_labels(self, table):
+        X, y = table
+        with pytest.raises(LabelError, match="1 class only"):
+            PBGNetClassifier().fit(X, np.ones(len(y)))
+        with pytest.raises(LabelError, match=r"3 classes.*OneVsRest"):
+            PBGNetClassifier().fit(X, np.arange(len(y)) % 3)
+
+    def test_missing_values_and_infinity(self, table):
+        X, y = table
+        for bad in (np.nan, np.inf):
+            spoiled = X.copy()
+            spoiled[3, 1] = bad
+            with pytest.raises(ValueError, match=r"NaN|infinity"):
+                PBGNetClassifier().fit(spoiled, y)
+
+    def test_rows(self, table):
+        X, y = table
+        with pytest.raises(ValueError, match="0 sample"):
+            PBGNetClassifier().fit(X[:0], y[:0])
+        with pytest.warns(FewRowsWarning, match="too few"):
+            PBGDClassifier().fit(X[:8], ["a", "b"] * 4)
+
+    def test_sample_weight(self, table):
+        X, y = table
+        with pytest.raises(OptionError, match="sample_weight is refused"):
+            PBGNetClassifier().fit(X, y, sample_weight=np.ones(len(y)))
+        with pytest.raises(OptionError, match="no parameter groups"):
+            PBGNetClassifier().fit(X, y, groups=y)
+
+    def test_prior_rows(self, table):
+        X, y = table
+        with pytest.raises(DtypeError, match="flatnonzero"):
+            PBGNetClassifier().fit(X, y, prior_rows=np.ones(len(y), dtype=bool))
+        with pytest.raises(DomainError, match="between 0 and 399"):
+            PBGNetClassifier().fit(X, y, prior_rows=[0, 400])
+        with pytest.raises(DomainError, match="nothing left to certify"):
+            PBGNetClassifier().fit(X, y, prior_rows=np.arange(400))
+        with pytest.raises(DomainError, match="prior_rows is empty"):
+            PBGNetClassifier().fit(X, y, prior_rows=[])
+
+    @pytest.mark.parametrize(
+        "parameters",
+        [
+            {"algorithm": "pbgnet_post"},
+            {"confidence": 1.0},
+            {"confidence": 95},
+            {"prior_fraction": 0.0},
+            {"n_restarts": 0},
+            {"learning_rate": -1.0},
+            {"hidden_layer_sizes": 10},
+            {"n_priors": 0},
+        ],
+    )
+    def test_parameters(self, parameters, table):
+        with pytest.raises(ValueError, match=next(iter(parameters))):
+            PBGNetClassifier(**parameters).fit(*table)
+
+    @pytest.mark.parametrize("sizes", [(0,), (3, -1), (2.5,)])
+    def test_hidden_layer_sizes(self, sizes, table):
+        with pytest.raises((DomainError, DtypeError), match="hidden_layer_sizes"):
+            PBGNetClassifier(sizes).fit(*table)
+
+    def test_combinations_that_cannot_work(self, table):
+        with pytest.raises(OptionError, match="solver='adam'"):
+            PBGNetClassifier(aggregation="monte_carlo").fit(*table)
+        with pytest.raises(OptionError, match="solver='adam'"):
+            PBGNetClassifier(objective="catoni").fit(*table)
+
+    @pytest.mark.parametrize("device", ["cuda:77", "abacus"])
+    def test_device(self, device, table):
+        with pytest.raises(OptionError, match="try 'cpu' or 'auto'"):
+            PBGNetClassifier(device=device).fit(*table)
