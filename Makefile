@@ -15,8 +15,8 @@ PYTEST_ARGS ?=
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.core ## train and certify a network on data bundled with scikit-learn
-	$(BIN)/python examples/certify_breast_cancer.py
+demo: $(VENV)/.core ## train, certify and verify a network on data bundled with scikit-learn, and write its report
+	$(BIN)/pbgnet demo --out build/demo
 
 test: $(VENV)/.test ## run the whole test suite, the statistical tests included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
@@ -42,7 +42,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.python
-	$(PIP) install --quiet --constraint constraints.txt --editable .
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[cli]'
 	@touch $@
 
 $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python

@@ -32,7 +32,7 @@ def pretrain(network: AggregatedNetwork, rows: Tensor, y: Tensor) -> None:
     optimiser = torch.optim.Adam(network.parameters(), lr=0.05)
     for _ in range(200):
         optimiser.zero_grad()
-        linear_loss(network.aggregate(rows), y).mean().backward()
+        linear_loss(network.output(rows), y).mean().backward()
         optimiser.step()
     network.fix_prior()
 
@@ -43,7 +43,7 @@ def minimise_bound(network: AggregatedNetwork, rows: Tensor, y: Tensor) -> None:
 
     def objective() -> Tensor:
         optimiser.zero_grad()
-        risk = linear_loss(network.aggregate(rows), y).mean()
+        risk = linear_loss(network.output(rows), y).mean()
         bound = differentiable.seeger_bound(risk, network.divergence(), len(y), DELTA, "maurer")
         bound.backward()
         return bound
@@ -60,11 +60,11 @@ def main() -> None:
     pretrain(network, network.prepare(x_prior), y_prior)
     n, rows = len(y), network.prepare(x)
     with torch.no_grad():
-        prior_risk = linear_loss(network.aggregate(rows), y).mean().item()
+        prior_risk = linear_loss(network.output(rows), y).mean().item()
     minimise_bound(network, rows, y)
 
     with torch.no_grad():
-        output = network.aggregate(rows)
+        output = network.output(rows)
         risk = linear_loss(output, y).mean().item() + network.error_bound().item() / 2
         divergence = network.divergence().item()
         errors = zero_one_loss(output, y).mean().item()

@@ -1,6 +1,7 @@
 """What the documents claim can be run."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,18 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
-def test_readme_example_runs(capsys):
+def test_readme_example_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    assert 0 < float(capsys.readouterr().out) < 1
+    assert capsys.readouterr().out.startswith("With confidence 95 %")
+    assert (tmp_path / "model" / "certificate.json").exists()
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(example, capsys):
+    runpy.run_path(str(example), run_name="__main__")
+    assert "With confidence 95%" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -1,0 +1,46 @@
+"""The command line as a whole. Nothing heavy is imported here, so that ``--help`` answers at once."""
+
+from typing import Annotated
+
+import typer
+
+import pbgnet
+from pbgnet.cli.bound import bound
+from pbgnet.cli.demo import demo
+from pbgnet.cli.predict import predict
+from pbgnet.cli.show import show
+from pbgnet.cli.train import train
+from pbgnet.cli.verify import verify
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="pbgnet",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 not verified, 2 bad input or options, 3 a file problem, 4 a bug, "
+    "130 interrupted.",
+)
+
+for command in (train, predict, verify, show, bound, demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pbgnet {pbgnet.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Binary classifiers that come with a proof of how wrong they can be.
+
+    Begin with: pbgnet demo. Then: pbgnet train DATA --target COLUMN --out MODEL
+    """

@@ -1,0 +1,93 @@
+"""``pbgnet bound``: all bounds side by side, for numbers given by hand."""
+
+import math
+from typing import Annotated
+
+import typer
+
+from pbgnet.cli.console import console, echo
+from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.outcome import Result, command
+
+__all__ = ["all_bounds", "bound"]
+
+
+def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tuple[str, float, str]]:
+    """Return each bound: its name, its value, and a remark.
+
+    Examples
+    --------
+    >>> from pbgnet.cli.bound import all_bounds
+    >>> [round(value, 4) for _, value, _ in all_bounds(0.011, 164.0, 11377, 0.05 / 9)]
+    [0.0401, 0.0401, 0.0401, 0.0985, 0.0145, 1.0]
+    """
+    from pbgnet.bounds import catoni_optimal, chernoff_bound, mcallester_bound, seeger_bound
+
+    catoni = catoni_optimal(risk, divergence, n, delta, constant="maurer")
+    c = float(catoni.c)
+    return [
+        (
+            "Seeger, exact constant",
+            float(seeger_bound(risk, divergence, n, delta, "maurer")),
+            "used in certificates",
+        ),
+        ("Seeger, paper's constant", float(seeger_bound(risk, divergence, n, delta, "paper")), "2 sqrt(n)"),
+        (
+            "Catoni, best C",
+            float(catoni.bound),
+            f"C = {c:.4g}" if math.isfinite(c) else "C tends to infinity",
+        ),
+        (
+            "McAllester",
+            float(mcallester_bound(risk, divergence, n, delta, "maurer")),
+            "never tighter than Seeger",
+        ),
+        ("Held-out (Chernoff)", float(chernoff_bound(risk, n, delta)), "if fixed before the rows were seen"),
+        ("Trivial", 1.0, ""),
+    ]
+
+
+@command
+def bound(
+    risk: Annotated[float, typer.Option(metavar="X", help="Empirical risk on the n examples, in 0 to 1.")],
+    divergence: Annotated[float, typer.Option(metavar="X", help="KL(posterior || prior) in nats.")],
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of certified examples.")],
+    delta: Annotated[float, typer.Option(metavar="X", help="Probability that the bound may fail.")] = 0.05,
+    n_priors: Annotated[int, typer.Option(metavar="N", help="Number of priors that share delta.")] = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> Result:
+    """Compute all bounds side by side, rounded up."""
+    from pbgnet.bounds import split_delta
+
+    share = split_delta(delta, n_priors)
+    bounds = all_bounds(risk, divergence, n, share)
+
+    def show() -> None:
+        from rich.table import Table
+
+        from pbgnet.certificates.words import round_up
+
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+        table.add_column("bound")
+        table.add_column("on the risk", justify="right")
+        table.add_column("on the vote's error rate", justify="right")
+        table.add_column("")
+        for name, value, remark in bounds:
+            table.add_row(name, round_up(value, 6), round_up(min(1.0, 2 * value), 6), remark)
+        console().print(table)
+        echo()
+        echo(
+            f"With probability {1 - delta:.6g} over the draw of {n} examples" + _shared(n_priors, share) + "."
+        )
+
+    payload = {
+        "inputs": {"risk": risk, "divergence": divergence, "n": n, "delta": delta, "n_priors": n_priors},
+        "delta_per_prior": share,
+        "bounds": [{"name": name, "value": value, "remark": remark} for name, value, remark in bounds],
+    }
+    return Result(payload, show)
+
+
+def _shared(n_priors: int, share: float) -> str:
+    return f", for {n_priors} priors together (delta {share:.4g} each)" if n_priors > 1 else ""

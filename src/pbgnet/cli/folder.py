@@ -1,0 +1,149 @@
+"""What the command line keeps beside a model: how its table was read."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pbgnet.cli.outcome import note
+from pbgnet.cli.tables import MISSING, check_column, some
+from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pbgnet.certificates import CertifiedModel
+
+__all__ = ["TableReading", "check_new_folder", "features", "load_reading", "save_reading"]
+
+READING = "table.json"
+SCHEMA, SCHEMA_VERSION = "pbgnet-table", 1
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """How a table in a file becomes features and labels.
+
+    It is a convenience and no part of the proof: `verify` compares the data it reads by their fingerprint.
+
+    Attributes
+    ----------
+    target : str or None
+        Column of the labels.
+    missing : tuple of str
+        Texts that mean "missing" in a CSV.
+    dropped : tuple of str
+        Columns that are not features.
+    """
+
+    target: str | None = None
+    missing: tuple[str, ...] = MISSING
+    dropped: tuple[str, ...] = ()
+
+    def with_missing(self, texts: list[str] | None) -> "TableReading":
+        """Return the same with further texts that mean "missing"."""
+        return TableReading(self.target, tuple(dict.fromkeys((*self.missing, *(texts or ())))), self.dropped)
+
+    def with_target(self, target: str | None) -> "TableReading":
+        """Return the same with another column of labels, if one is given."""
+        return TableReading(target or self.target, self.missing, self.dropped)
+
+    def training_features(self, frame: "pd.DataFrame") -> "pd.DataFrame":
+        """Return the columns to learn from: all but the target and those dropped."""
+        for name in self.dropped:
+            check_column("dropped", name, frame.columns)
+        if self.target in self.dropped:
+            raise OptionError(f"The target {self.target!r} cannot be dropped.")
+        left = [name for name in frame.columns if name != self.target and name not in self.dropped]
+        if not left:
+            raise OptionError(f"The table has no column but the target {self.target!r} to learn from.")
+        return frame[left]
+
+
+def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel") -> None:
+    """Keep how the table of a model was read, in its folder."""
+    from pbgnet.report import replace_file
+
+    content = {
+        "schema": SCHEMA,
+        "version": SCHEMA_VERSION,
+        "target": reading.target,
+        "missing": list(reading.missing),
+        "dropped": list(reading.dropped),
+        "data": model.certificate.fingerprints.data,
+    }
+    with replace_file(folder / READING) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8", newline="\n")
+
+
+def load_reading(folder: Path, model: "CertifiedModel") -> TableReading:
+    """Read how the table of a model was read; the defaults where that was not kept, or is of another model.
+
+    Raises
+    ------
+    DamagedFileError
+        If the file holds anything `save_reading` could not have written.
+    """
+    from pbgnet.certificates.records import parse_json, read_keys
+
+    path = folder / READING
+    if not path.is_file():
+        return TableReading()
+    try:
+        keys = ["schema", "version", "target", "missing", "dropped", "data"]
+        content = read_keys(parse_json(path.read_text(encoding="utf-8")), keys)
+        if content["schema"] != SCHEMA or content["version"] != SCHEMA_VERSION:
+            raise DamagedFileError(f"it is not {SCHEMA!r} of version {SCHEMA_VERSION}.")
+        reading = TableReading(
+            _text(content["target"]), _texts(content["missing"]), _texts(content["dropped"])
+        )
+    except (PBGNetError, UnicodeDecodeError) as error:
+        raise DamagedFileError(
+            f"{path} is damaged: {error} Remove it, and name the column with --target."
+        ) from error
+    if content["data"] != model.certificate.fingerprints.data:
+        note(f"{path} belongs to another model and is ignored.")
+        return TableReading()
+    return reading
+
+
+def features(frame: "pd.DataFrame", model: "CertifiedModel", reading: TableReading) -> Any:
+    """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
+    others = {reading.target, *reading.dropped}
+    if model.feature_names is None:  # fitted on an array by other means than this command line
+        return frame[[name for name in frame.columns if name not in others]].to_numpy()
+    known = set(model.feature_names)
+    ignored = [name for name in frame.columns if name not in known and name not in others]
+    if ignored:
+        note(f"Ignored, for the model does not know them: {some(ignored)}.")
+    return frame[[name for name in model.feature_names if name in frame.columns]]
+
+
+def check_new_folder(folder: Path, overwrite: bool) -> None:
+    """Raise before any work is done if a model could not be saved there."""
+    if folder.exists() and not overwrite:
+        raise OutputExistsError(f"{folder} exists already; choose another place, or pass --overwrite.")
+    if folder.exists() and (
+        not folder.is_dir() or (any(folder.iterdir()) and not (folder / "certificate.json").is_file())
+    ):
+        raise OutputExistsError(
+            f"{folder} exists and is not a model, so it is not replaced; choose another place."
+        )
+    parent = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(20, "not a folder, so no model can be saved in it", str(parent))
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(13, "this folder cannot be written to", str(parent))
+
+
+def _text(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise DamagedFileError(f"expected text, got {value!r:.60}.")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise DamagedFileError(f"expected a list of texts, got {value!r:.60}.")
+    return tuple(value)

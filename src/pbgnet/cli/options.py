@@ -1,0 +1,35 @@
+"""Arguments and options that several commands share.
+
+Whether a file can be read is found out by reading it (``readable=False`` spares typer the guess): a file
+problem has its own exit code.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Data", "Debug", "Json", "Missing", "Model", "Overwrite"]
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", readable=False, help="Table with one row per example: .csv, .csv.gz or .parquet."
+    ),
+]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", readable=False, help="Folder of a model that train has made.")
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="TEXT",
+        help='Text that means "missing" in a CSV, besides nothing at all, ?, NA, N/A, NaN, null. Repeatable.',
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what stands there already.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]

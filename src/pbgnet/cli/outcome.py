@@ -1,0 +1,145 @@
+"""From results, warnings and errors to output and exit codes; the same for every command."""
+
+import functools
+import json
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NoReturn
+
+import typer
+
+from pbgnet.cli.console import printable
+from pbgnet.exceptions import DamagedFileError, PBGNetError, PBGNetWarning
+
+__all__ = ["ExitCode", "Note", "Result", "command", "note"]
+
+
+class ExitCode(IntEnum):
+    """What the shell is told."""
+
+    DONE = 0
+    NOT_VERIFIED = 1
+    BAD_INPUT = 2
+    FILE_PROBLEM = 3
+    BUG = 4
+    INTERRUPTED = 130
+
+
+class Note(PBGNetWarning):
+    """Something the user of a command should know; it goes to standard error."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found.
+
+    Attributes
+    ----------
+    payload : dict
+        For machines: JSON-able values.
+    show : callable
+        Prints the same for people.
+    exit_code : ExitCode
+    """
+
+    payload: dict[str, Any]
+    show: Callable[[], None]
+    exit_code: ExitCode = ExitCode.DONE
+
+
+def note(text: str) -> None:
+    """Tell the user something, once; with ``--json`` it is also in the list of warnings."""
+    warnings.warn(text, Note, stacklevel=2)
+
+
+def command(function: Callable[..., Result]) -> Callable[..., None]:
+    """Make a command: print its result, turn errors into a few words and an exit code.
+
+    The function must have the options `as_json` and `debug` of `pbgnet.cli.options`.
+    """
+
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        name, as_json, debug = function.__name__, options["as_json"], options["debug"]
+        told: list[str] = []
+        with warnings.catch_warnings():
+            warnings.filterwarnings("always", category=PBGNetWarning)
+            warnings.showwarning = _teller(told)
+            try:
+                result = function(**options)
+            except KeyboardInterrupt:
+                _fail(name, "KeyboardInterrupt", "Interrupted.", ExitCode.INTERRUPTED, as_json, told)
+            except Exception as error:
+                if debug:
+                    traceback.print_exc()
+                _fail(name, type(error).__name__, _message(error), _exit_code(error), as_json, told)
+        _print(name, result, as_json, told)
+        raise typer.Exit(int(result.exit_code))
+
+    return run
+
+
+def _teller(told: list[str]) -> Callable[..., None]:
+    """Show each warning as one line on standard error, once."""
+
+    def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+        text = printable(str(message))
+        if text not in told:
+            told.append(text)
+            typer.echo(f"{'Note' if issubclass(category, Note) else 'Warning'}: {text}", err=True)
+
+    return show
+
+
+def _print(name: str, result: Result, as_json: bool, told: list[str]) -> None:
+    try:
+        if as_json:
+            _print_json(
+                {"command": name, "exit_code": int(result.exit_code), **result.payload, "warnings": told}
+            )
+        else:
+            result.show()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_json(payload: dict[str, Any]) -> None:
+    typer.echo(json.dumps(payload, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def _fail(name: str, kind: str, message: str, code: ExitCode, as_json: bool, told: list[str]) -> NoReturn:
+    typer.echo(f"Error: {printable(message)}" if code != ExitCode.INTERRUPTED else message, err=True)
+    if as_json:
+        error = {"kind": kind, "message": message}
+        _print_json({"command": name, "exit_code": int(code), "error": error, "warnings": told})
+    raise typer.Exit(int(code))
+
+
+def _exit_code(error: Exception) -> ExitCode:
+    if isinstance(error, DamagedFileError | OSError):
+        return ExitCode.FILE_PROBLEM
+    return ExitCode.BAD_INPUT if isinstance(error, PBGNetError) or _is_parameter(error) else ExitCode.BUG
+
+
+def _is_parameter(error: Exception) -> bool:
+    """Whether scikit-learn refused the value of an option."""
+    return type(error).__name__ == "InvalidParameterError"
+
+
+def _message(error: Exception) -> str:
+    """Say what went wrong, in words for a user of the command line."""
+    if isinstance(error, ModuleNotFoundError) and error.name in ("pandas", "pyarrow"):
+        return f"This needs {error.name}: pip install 'pbgnet[cli]'"
+    if isinstance(error, PBGNetError) or _is_parameter(error):
+        return str(error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"{place}{error.strerror or error}."
+    what = f"{type(error).__name__}: {error}"
+    return f"Something unforeseen, {what}. Please run it again with --debug and report it."

@@ -1,0 +1,214 @@
+"""Tables in files: read with one idea of what is missing, written whole or not at all."""
+
+import csv
+import difflib
+import gzip
+import warnings
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pbgnet.cli.outcome import note
+from pbgnet.exceptions import DamagedFileError, LabelError, OutputExistsError, ShapeError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["MISSING", "check_column", "labels", "read_table", "some", "write_table"]
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+"""Texts that mean "missing" in a CSV. Among words, missing is a category of its own, so nothing is lost."""
+
+DELIMITERS = ",;\t|"
+
+# A look at the beginning of a file tells text from anything else.
+SNIFFED_BYTES = 65536
+
+
+def read_table(path: Path, missing: Sequence[str] = MISSING) -> "pd.DataFrame":
+    """Read a table by the extension of its file.
+
+    Parameters
+    ----------
+    path : Path
+        ``.csv`` or ``.csv.gz`` (UTF-8, with a header; separated by commas, semicolons, tabs or bars,
+        whichever splits the header into most columns), ``.parquet`` or ``.pq``.
+    missing : sequence of str
+        Texts that mean "missing" in a CSV.
+
+    Raises
+    ------
+    DamagedFileError
+        If it cannot be read as a table.
+    ShapeError
+        If it has no rows, or two columns of one name.
+    """
+    kind = _kind(path)
+    if path.is_dir():
+        raise DamagedFileError(f"{path} is a folder, not a table.")
+    if not path.exists():
+        raise DamagedFileError(f"There is no file {path}.")
+    if path.stat().st_size == 0:
+        raise DamagedFileError(f"{path} is empty.")
+    with _damage_named(path):
+        frame = _read_parquet(path) if kind == "parquet" else _read_csv(path, missing)
+    if frame.shape[0] == 0:
+        raise ShapeError(f"{path} has no rows, only a header.")
+    return frame
+
+
+def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -> None:
+    """Write a table in the format its extension names; an interrupted write leaves what was there."""
+    from pbgnet.report import replace_file
+
+    kind = _kind(path)
+    if path.exists() and (path.is_dir() or not overwrite):
+        raise OutputExistsError(f"{path} exists already; choose another place, or pass --overwrite.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(2, "there is no such folder", str(path.parent))
+    with replace_file(path) as temporary:
+        if kind == "parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            compression = "gzip" if kind == "csv.gz" else None
+            frame.to_csv(temporary, index=False, compression=compression, lineterminator="\n")
+
+
+def labels(frame: "pd.DataFrame", target: str) -> "NDArray[Any]":
+    """Return the labels in a column: texts, whole or other numbers, or true and false; none missing."""
+    from pbgnet.certificates.fingerprints import label_values
+
+    check_column("target", target, frame.columns)
+    column = frame[target]
+    gaps = column.isna().to_numpy().nonzero()[0]
+    if gaps.size:
+        raise LabelError(
+            f"{gaps.size} of {len(column)} rows have no label in column {target!r}, the first of them row "
+            f"{int(gaps[0]) + 1}; remove those rows."
+        )
+    return label_values(column)
+
+
+def check_column(kind: str, name: str, columns: Collection[str]) -> None:
+    """Raise `UnknownNameError` unless there is such a column; suggests near names, whatever their case."""
+    if name in columns:
+        return
+    folded = {str(column).casefold(): str(column) for column in columns}
+    near = [folded[key] for key in difflib.get_close_matches(name.casefold(), folded, n=3)]
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" There are {some(list(columns))}."
+    raise UnknownNameError(f"There is no {kind} column {name!r}.{hint}")
+
+
+def some(names: Sequence[str], most: int = 6) -> str:
+    """List names, the first few of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(str(name)) for name in names[:most]) + more
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    for ending, kind in ((".csv", "csv"), (".csv.gz", "csv.gz"), (".parquet", "parquet"), (".pq", "parquet")):
+        if name.endswith(ending):
+            return kind
+    raise DamagedFileError(
+        f"{path} is not a kind of table known by its extension: use .csv, .csv.gz or .parquet (export "
+        "spreadsheets as CSV, with UTF-8 text)."
+    )
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Turn the many ways in which a file can be unreadable into one error that names it."""
+    import pandas as pd
+
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(f"{path} is not UTF-8 text; export it again as UTF-8.") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError, csv.Error) as error:
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")[:200]
+        raise DamagedFileError(f"{path} is not a CSV table: {reason}") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DamagedFileError(f"{path} is not a whole gzip file: {str(error)[:200]}") from error
+    except OSError as error:
+        if error.filename is None and error.errno is None:  # pyarrow's way to say that a file is damaged
+            raise DamagedFileError(f"{path} cannot be read: {str(error)[:200]}") from error
+        raise
+    except ValueError as error:
+        if type(error).__module__.partition(".")[0] != "pyarrow":
+            raise
+        raise DamagedFileError(
+            f"{path} is not a Parquet table: {str(error).splitlines()[0][:200]}"
+        ) from error
+
+
+def _read_parquet(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+    import pyarrow.parquet  # a clear error where it is not installed
+
+    table = pyarrow.parquet.read_table(path)
+    names = _check_header(path, table.column_names)
+    # Without the metadata of pandas an index is a column like the others, whoever wrote the file.
+    frame: pd.DataFrame = table.rename_columns(names).to_pandas(ignore_metadata=True)
+    return frame
+
+
+def _read_csv(path: Path, missing: Sequence[str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    with (gzip.open if path.name.lower().endswith(".gz") else open)(path, "rb") as file:
+        start = file.read(SNIFFED_BYTES)
+    if b"\0" in start or start.startswith(b"PAR1"):
+        raise DamagedFileError(f"{path} is not text, whatever its extension says.")
+    delimiter = _delimiter(start)
+    with warnings.catch_warnings():
+        # Rows longer than the header would lose their end, or shift.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        frame = pd.read_csv(
+            path,
+            sep=delimiter,
+            index_col=False,
+            header=None,
+            nrows=1,
+            dtype=str,
+            keep_default_na=False,
+            skipinitialspace=True,
+            encoding="utf-8-sig",
+        )
+        names = [str(name).strip() for name in frame.iloc[0]]
+        names = _check_header(path, names)
+        return pd.read_csv(
+            path,
+            sep=delimiter,
+            index_col=False,
+            header=0,
+            names=names,
+            na_values=list(missing),
+            keep_default_na=False,
+            skipinitialspace=True,
+            low_memory=False,
+            encoding="utf-8-sig",
+        )
+
+
+def _delimiter(start: bytes) -> str:
+    """Return what splits the header into most columns; a comma if nothing does."""
+    header = start.decode("utf-8-sig", errors="ignore").splitlines()[:1] or [""]
+    counts = {mark: len(next(csv.reader(header, delimiter=mark), [])) for mark in DELIMITERS}
+    return max(DELIMITERS, key=lambda mark: counts[mark])
+
+
+def _check_header(path: Path, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns; those without one are named by their place."""
+    named = [name or f"unnamed_{place}" for place, name in enumerate(names, start=1)]
+    if twice := sorted({name for name in named if named.count(name) > 1}):
+        raise ShapeError(f"{path} has several columns named {some(twice)}; give each a name of its own.")
+    if made := [new for new, old in zip(named, names, strict=True) if not old]:
+        note(
+            f"{path} has a column without a name, read as {some(made)}. If it merely numbers the rows, "
+            f"drop it: --drop {made[0]}"
+        )
+    return named

@@ -1,0 +1,102 @@
+"""``pbgnet verify``: recompute everything a certificate says. Nothing of training is imported."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pbgnet.cli.console import console, echo, printable, short_hash
+from pbgnet.cli.folder import features, load_reading
+from pbgnet.cli.options import Data, Debug, Json, Missing, Model
+from pbgnet.cli.outcome import ExitCode, Result, command
+from pbgnet.cli.tables import check_column, read_table
+from pbgnet.exceptions import DamagedFileError, OptionError
+
+if TYPE_CHECKING:
+    from pbgnet.certificates import VerificationReport
+
+__all__ = ["show_steps", "verify", "verify_model"]
+
+# Longer texts are cut in the table; --json has all of them.
+LONGEST_CELL = 38
+
+
+def verify_model(
+    model: Path, data: Path, target: str | None = None, missing: list[str] | None = None
+) -> "VerificationReport":
+    """Verify the model in a folder against a table in a file, read the way train read it."""
+    import warnings
+
+    import numpy as np
+
+    from pbgnet.certificates import load_model
+    from pbgnet.certificates import verify as recompute
+    from pbgnet.exceptions import PBGNetWarning
+
+    try:
+        loaded = load_model(model)
+    except DamagedFileError:
+        if not model.is_dir():
+            raise
+        return recompute(model, np.zeros((0, 0)), np.zeros(0))  # lists the damage as its first step
+    reading = load_reading(model, loaded).with_target(target).with_missing(missing)
+    if reading.target is None:
+        raise OptionError("The model does not say which column holds the labels; name it with --target.")
+    frame = read_table(data, reading.missing)
+    check_column("target", reading.target, frame.columns)
+    table = features(frame, loaded, reading)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
+        return recompute(loaded, table, frame[reading.target])
+
+
+def show_steps(report: "VerificationReport") -> None:
+    """Print each step with what was expected and found, then the verdict."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("step", "expected", "found", "result"):
+        table.add_column(heading, no_wrap=heading in ("step", "result"), overflow="fold")
+    for step in report.steps:
+        cells = [Text(_cell(text)) for text in (step.name, step.expected, step.found)]
+        table.add_row(*cells, Text("ok" if step.ok else "FAILED", style="green" if step.ok else "bold red"))
+    console().print(table)
+    echo()
+    for step in sorted(report.steps, key=lambda step: step.ok):  # failures first
+        if step.detail:
+            echo(f"  {'note' if step.ok else 'FAILED'}: {step.name}: {step.detail}")
+    failed = len(report.failures)
+    echo(
+        f"Verified: {len(report.steps)} steps, all as the certificate states."
+        if report.ok
+        else f"NOT verified: {failed} of {len(report.steps)} steps failed."
+    )
+
+
+@command
+def verify(
+    model: Model,
+    data: Data,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the labels, if it is not the one given to train."),
+    ] = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> Result:
+    """Recompute a certificate from the model and the table it was trained on.
+
+    Exit code 0 if every step agrees, 1 if one does not. A changed weight, label, value, row or number is
+    found and named. Training is not repeated, and not trusted.
+    """
+    report = verify_model(model, data, target, missing)
+    payload = {"ok": report.ok, "steps": [asdict(step) for step in report.steps]}
+    return Result(payload, lambda: show_steps(report), ExitCode.DONE if report.ok else ExitCode.NOT_VERIFIED)
+
+
+def _cell(text: str) -> str:
+    short = short_hash(printable(text))
+    return short if len(short) <= LONGEST_CELL else f"{short[: LONGEST_CELL - 3]}..."

@@ -1,0 +1,146 @@
+"""From a table in a file to a certified model in a folder."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pbgnet.cli.console import certificate_numbers, echo, pairs
+from pbgnet.cli.folder import TableReading, check_new_folder, save_reading
+from pbgnet.cli.tables import labels, read_table
+from pbgnet.exceptions import LabelError, OptionError, ShapeError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pbgnet.certificates import CertifiedModel
+
+__all__ = ["Trained", "train_model"]
+
+FEWEST_ROWS = 10
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model that was trained, certified and saved.
+
+    Attributes
+    ----------
+    model : CertifiedModel
+    folder, report : Path
+    seconds : float
+        From reading the table to the report.
+    """
+
+    model: "CertifiedModel"
+    folder: Path
+    report: Path
+    seconds: float
+
+    def payload(self) -> dict[str, Any]:
+        """Return everything for machines."""
+        return {
+            "model": str(self.folder),
+            "report": str(self.report),
+            "seconds": round(self.seconds, 3),
+            "rows": {
+                "prior": int(self.model.prior_rows.size),
+                "certified": int(self.model.certified_rows.size),
+            },
+            "classes": list(self.model.classes),
+            "certificate": self.model.certificate.to_dict(),
+        }
+
+    def show(self) -> None:
+        """Print what was proved."""
+        echo(self.model.certificate.statement)
+        echo()
+        pairs(certificate_numbers(self.model.certificate, self.model.prior_rows.size))
+        echo()
+        echo(f"Model:  {self.folder}")
+        echo(f"Report: {self.report}")
+
+
+def train_model(
+    data: Path, reading: TableReading, out: Path, *, overwrite: bool = False, **parameters: Any
+) -> Trained:
+    """Read a table, train and certify a classifier with these parameters, and save it with its report."""
+    start = time.perf_counter()
+    check_new_folder(out, overwrite)
+    frame = read_table(data, reading.missing)
+    assert reading.target is not None
+    y = labels(frame, reading.target)
+    X = reading.training_features(frame)  # noqa: N806
+    _check_rows(y, reading.target)
+    _check_parameters(parameters)
+
+    from pbgnet.certificates import save_model
+    from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
+    from pbgnet.report import render_report, replace_file
+
+    pipeline = make_certified_pipeline(PBGNetClassifier(**parameters)).fit(X, y)
+    model = pipeline.certified_model_
+    assert model is not None
+    page = render_report(model, pipeline.history_, X, y)  # before saving: all or nothing
+    save_model(model, out, overwrite=overwrite)
+    save_reading(out, reading, model)
+    with replace_file(out / REPORT) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+    return Trained(model, out, out / REPORT, time.perf_counter() - start)
+
+
+def _check_rows(y: "NDArray[Any]", target: str) -> None:
+    """Raise unless there are enough rows of two classes."""
+    counts: dict[Any, int] = {}
+    for value in y.tolist():
+        counts[value] = counts.get(value, 0) + 1
+    if len(counts) == 1:
+        raise LabelError(
+            f"Column {target!r} holds one class only, {next(iter(counts))!r}; two are needed to learn from."
+        )
+    if len(counts) > 2:
+        common = sorted(counts, key=lambda value: -counts[value])
+        listed = ", ".join(f"{value!r} ({counts[value]} rows)" for value in common[:4])
+        more = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
+        raise LabelError(
+            f"Column {target!r} holds {len(counts)} classes: {listed}{more}. pbgnet tells two classes apart: "
+            f"keep the rows of two, or make a column that says whether it is {common[0]!r} or not, and use "
+            "that as the target."
+        )
+    if y.dtype.kind == "f":
+        raise LabelError(
+            f"Column {target!r} holds numbers with decimals ({', '.join(map(str, sorted(counts)))}), which "
+            "read like a quantity; name the two classes by words or whole numbers."
+        )
+    if y.size < FEWEST_ROWS:
+        raise ShapeError(
+            f"The table has {y.size} rows; with fewer than {FEWEST_ROWS} no certificate could say anything."
+        )
+
+
+def _check_parameters(parameters: dict[str, Any]) -> None:
+    """Raise for values that would fail only after minutes of work."""
+    import torch
+
+    from pbgnet.training import ALGORITHMS as REGISTRY
+    from pbgnet.validation import check_name
+
+    name = parameters.get("algorithm", "pbgnet_pre")
+    known = [known for known, algorithm in REGISTRY.items() if algorithm.certified]
+    if name in REGISTRY and name not in known:
+        raise OptionError(
+            f"The algorithm {name!r} has no certificate to save; choose one of {', '.join(known)}."
+        )
+    check_name("algorithm", name, known)
+    for option in ("confidence", "prior_fraction"):
+        if not 0 < parameters.get(option, 0.5) < 1:
+            shown = f"--{option.replace('_', '-')}"
+            raise OptionError(
+                f"{shown} must lie between 0 and 1, e.g. 0.5 or 0.95; got {parameters[option]:g}."
+            )
+    device = parameters.get("device", "auto")
+    if device != "auto" and not (
+        device == "cpu" or (device.startswith("cuda") and torch.cuda.is_available())
+    ):
+        raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")

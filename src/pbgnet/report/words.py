@@ -1,0 +1,61 @@
+"""The prose of the report, apart from what the certificate itself says."""
+
+__all__ = [
+    "CALIBRATION",
+    "DESCRIPTIVE",
+    "HOW_TO_READ",
+    "HOW_TO_VERIFY",
+    "NOT_PAID",
+    "NOT_SAID",
+    "PAID",
+    "PHASE_NOTE",
+    "TRIVIAL",
+    "TWO_LOSSES",
+]
+
+TWO_LOSSES = (
+    "Two losses, never to be mixed. The linear loss counts a narrow vote as half an error even when it is "
+    "right; it is what the theorem bounds. An error of the vote costs at least one half of it, hence the "
+    "factor two. The held-out bounds are what the same rows, at the same confidence, would have "
+    "proved about the prior's own classifier, without any learning from them."
+)
+
+TRIVIAL = "The bound is trivial: nothing is proved. More rows, or a simpler network, may help."
+PAID = "Learning from the certified rows paid: both bounds lie below the held-out bounds."
+NOT_PAID = (
+    "Learning from the certified rows did not pay: the held-out bounds of the prior's own classifier are "
+    "at least as tight. This certificate is valid all the same."
+)
+
+PHASE_NOTE = (
+    "Phases are drawn equally wide, whatever their number of steps. In mini-batches, values are averages "
+    "over the epoch; the numbers of the certificate were recomputed in float64 over all certified rows."
+)
+
+CALIBRATION = (
+    "The aggregate is an average over networks drawn from the posterior. Its margin is large where they "
+    "agree with each other and with the label; its share says how many stand behind the vote. On the "
+    "dashed line the vote would be right exactly as often as that share says."
+)
+DESCRIPTIVE = (
+    "Descriptive only: these are the certified rows, which the posterior has learned from, so nothing here "
+    "is part of the proof and fresh rows may look a little worse."
+)
+
+NOT_SAID = (
+    "It says nothing about any single prediction, nor about a group of rows taken by itself: it bounds an "
+    "average over the whole distribution.",
+    "It says nothing about data from another distribution: another place, another time, another way of "
+    "measuring.",
+    "It does not say that the labels are right, or that the classifier is fair, useful or safe.",
+)
+
+HOW_TO_VERIFY = (
+    "The certificate can be recomputed from the folder this page lies in and the table of data, by someone "
+    "who trusts neither the page nor its author:"
+)
+HOW_TO_READ = (
+    "MODEL is the folder, DATA the table that was given to train. Each step is listed with what was "
+    "expected and found; the exit code is 0 only if all agree. Training is not repeated: the proof does "
+    "not depend on how the posterior was found."
+)

@@ -1,0 +1,127 @@
+"""pbgnet predict."""
+
+import re
+
+import numpy as np
+import pytest
+
+from pbgnet.certificates import load_model
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "parquet"])
+def test_predictions_are_those_of_the_model(run, made, table, tmp_path, extension):
+    out = tmp_path / f"p.{extension}"
+    result = run("predict", made / "model", made / "table.csv", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "120 predictions" in result.stdout
+    found = pd.read_parquet(out) if extension == "parquet" else pd.read_csv(out)
+    model, features = load_model(made / "model"), table.drop(columns="label")
+    assert found.columns.tolist() == ["prediction", "probability_no", "probability_yes"]
+    assert found["prediction"].tolist() == model.predict(features).tolist()
+    np.testing.assert_allclose(found.iloc[:, 1:].to_numpy(), model.predict_proba(features), rtol=1e-12)
+
+
+def test_the_target_may_be_absent_columns_may_be_in_any_order_and_keys_may_be_kept(
+    run, made, table, tmp_path
+):
+    table = table.assign(key=[f"row {k}" for k in range(len(table))])
+    table[["key", "large", "colour", "weight", "size"]].to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv", "--keep", "key")
+    assert result.exit_code == 0, result.output
+    assert "Note: Ignored, for the model does not know them: 'key'" in result.stderr
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert found["key"].tolist() == table["key"].tolist()
+    assert (
+        found["prediction"].tolist()
+        == load_model(made / "model").predict(table[["size", "weight", "colour", "large"]]).tolist()
+    )
+
+
+def test_missing_columns_are_named_with_near_ones(run, made, table, tmp_path):
+    table.rename(columns={"colour": "color"}).to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 2
+    assert "lacks the column 'colour' (is it 'color'?)" in result.stderr
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_unseen_categories_warn_and_are_predicted(run, run_json, made, table, tmp_path):
+    table["colour"] = "ultraviolet"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^Warning: Not among the fitted rows.*'ultraviolet'", result.stderr)
+    payload = run_json("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "q.csv")
+    assert "ultraviolet" in payload["warnings"][0]
+    assert payload["rows"] == sum(payload["counts"].values()) == 120
+
+
+def test_text_where_numbers_were_is_refused(run, made, table, tmp_path):
+    table.assign(size="big").to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 2
+    assert re.search("'size' held numbers in the fitted rows and now holds text.*'big'", result.stderr)
+
+
+def test_existing_output_is_left_alone_unless_told(run, made, tmp_path):
+    out = tmp_path / "p.csv"
+    out.write_text("mine")
+    arguments = ("predict", made / "model", made / "table.csv", "--out", out)
+    assert run(*arguments).exit_code == 3
+    assert out.read_text() == "mine"
+    assert run(*arguments, "--overwrite").exit_code == 0
+    assert out.read_text().startswith("prediction,")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--keep", "siize"), 2, "no kept column 'siize'. Did you mean 'size'"),
+        (("--out", "p.txt"), 3, "use .csv, .csv.gz or .parquet"),
+        (("--out", "no/such/folder/p.csv"), 3, "no/such/folder: there is no such folder"),
+    ],
+)
+def test_bad_options(run, made, tmp_path, monkeypatch, options, code, message):
+    monkeypatch.chdir(tmp_path)
+    result = run("predict", made / "model", made / "table.csv", "--out", "p.csv", *options)
+    assert result.exit_code == code, result.output
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kept_column_must_not_hide_the_prediction(run, made, table, tmp_path):
+    table.assign(prediction=1).to_csv(tmp_path / "t.csv", index=False)
+    result = run(
+        "predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv", "--keep", "prediction"
+    )
+    assert result.exit_code == 2
+    assert "'prediction' cannot be kept" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "file", ["certificate.json", "model.safetensors", "preprocessing.json", "table.json"]
+)
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\x80\x04cos\nsystem\n", b'{"schema": NaN}'])
+@pytest.mark.parametrize("command", ["predict", "show"])
+def test_damaged_models_are_refused(run, copy, tmp_path, file, damage, command):
+    (copy / "model" / file).write_bytes(damage)
+    arguments = (copy / "table.csv", "--out", tmp_path / "p.csv") if command == "predict" else ()
+    result = run(command, copy / "model", *arguments)
+    assert result.exit_code == 3, result.output
+    assert file in result.stderr
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_no_model_folder(run, made, tmp_path):
+    for arguments in (
+        ("show",),
+        ("verify", made / "table.csv"),
+        ("predict", made / "table.csv", "--out", "p.csv"),
+    ):
+        command, *rest = arguments
+        result = run(command, tmp_path / "nothing", *rest)
+        assert result.exit_code == 3
+        assert "There is no model folder" in result.stderr

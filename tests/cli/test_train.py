@@ -1,0 +1,337 @@
+"""pbgnet train: good tables become models, bad ones become one clear line."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+
+import pbgnet.estimators
+import pbgnet.report
+from pbgnet.certificates import load_model
+from pbgnet.certificates import verify as recompute
+from pbgnet.cli.train import ALGORITHMS, parse_hidden
+from pbgnet.exceptions import OptionError
+from pbgnet.training import ALGORITHMS as REGISTRY
+
+
+def test_the_folder_holds_model_certificate_report_and_reading(made):
+    names = {path.name for path in (made / "model").iterdir()}
+    assert names == {
+        "certificate.json",
+        "model.safetensors",
+        "preprocessing.json",
+        "report.html",
+        "table.json",
+    }
+    model = load_model(made / "model")
+    assert model.classes == ("no", "yes")
+    assert model.feature_names == ("size", "weight", "colour", "large")
+    assert model.certificate.preprocessing.status == "inside"
+    page = (made / "model" / "report.html").read_text()
+    assert model.certificate.statement in page
+    assert "curve-bound" in page
+
+
+def test_output_states_the_certificate_and_the_next_command(run, table, tmp_path, quick):
+    data, out = tmp_path / "my table.csv", tmp_path / "model"
+    table.to_csv(data, index=False)
+    result = run("train", data, "--target", "label", "--out", out, *quick)
+    certificate = load_model(out).certificate
+    assert certificate.statement in result.stdout
+    assert f"Next:   pbgnet verify {out} '{data}'" in result.stdout
+    assert "\r" not in result.output  # no progress bar: not a terminal
+
+
+def test_json_is_all_there_is_on_standard_output(run_json, table, tmp_path, quick):
+    data, out = tmp_path / "t.csv", tmp_path / "model"
+    table.to_csv(data, index=False)
+    payload = run_json("train", data, "--target", "label", "--out", out, "--seed", "3", *quick)
+    assert payload["exit_code"] == 0
+    assert payload["certificate"] == json.loads((out / "certificate.json").read_text())
+    assert payload["rows"] == {"prior": 60, "certified": 60}
+
+
+def test_quiet_says_nothing(run, table, tmp_path, quick):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("train", tmp_path / "t.csv", "--target", "label", "--out", tmp_path / "m", "--quiet", *quick)
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_options_reach_the_certificate(run, table, tmp_path, quick):
+    data, out = tmp_path / "t.csv", tmp_path / "model"
+    table.to_csv(data, index=False)
+    options = (
+        "--confidence",
+        "0.9",
+        "--n-priors",
+        "4",
+        "--prior-fraction",
+        "0.25",
+        "--drop",
+        "weight",
+        "--restarts",
+        "2",
+    )
+    result = run(
+        "train",
+        data,
+        "--target",
+        "label",
+        "--out",
+        out,
+        *quick,
+        *options,
+        "--hidden",
+        "4,2",
+        "--algorithm",
+        "pbgnet",
+    )
+    assert result.exit_code == 0, result.output
+    model = load_model(out)
+    certificate = model.certificate
+    assert (certificate.confidence, certificate.n_priors, certificate.prior.kind) == (0.9, 4, "random")
+    assert certificate.network.hidden_layer_sizes == (3, 4, 2)
+    assert model.feature_names == ("size", "colour", "large")
+    assert certificate.inputs.n == 90
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(run_json, table, tmp_path, quick):
+    data = tmp_path / "t.csv"
+    table.to_csv(data, index=False)
+    prints = [
+        run_json("train", data, "--target", "label", "--out", tmp_path / f"m{k}", "--seed", seed, *quick)[
+            "certificate"
+        ]["fingerprints"]["posterior"]
+        for k, seed in enumerate((0, 0, 1))
+    ]
+    assert prints[0] == prints[1] != prints[2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (lambda y: y == "yes", (False, True)),
+        (lambda y: np.where(y == "yes", 1, -1), (-1, 1)),
+        (lambda y: np.where(y == "yes", 2.0, 0.0), (0, 2)),
+        (lambda y: np.where(y == "yes", "<=50K", ">50K"), ("<=50K", ">50K")),
+    ],
+    ids=["boolean", "whole numbers", "whole floats", "texts"],
+)
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "parquet"])
+def test_labels_of_every_kind_from_every_format(run, table, tmp_path, quick, labels, expected, extension):
+    data, out = tmp_path / f"t.{extension}", tmp_path / "m"
+    table["label"] = labels(table["label"].to_numpy(dtype=object).astype(str))
+    if extension == "parquet":
+        table.astype({"colour": "category"}).to_parquet(data, index=False)
+    else:
+        table.to_csv(data, index=False)
+    assert run("train", data, "--target", "label", "--out", out, *quick).exit_code == 0
+    assert load_model(out).classes == expected
+    assert run("verify", out, data).exit_code == 0
+
+
+def test_hidden_sizes():
+    assert parse_hidden(["10", "10"]) == parse_hidden(["10, 10"]) == (10, 10)
+    assert parse_hidden(["none"]) == ()
+    for bad in (["0"], ["ten"], ["10,"], ["none", "10"], ["-3"], ["1.5"]):
+        with pytest.raises(OptionError, match="--hidden takes sizes"):
+            parse_hidden(bad)
+
+
+def test_algorithms_in_the_help_are_those_of_the_registry():
+    assert set(ALGORITHMS) == {name for name, algorithm in REGISTRY.items() if algorithm.certified}
+
+
+def replace_label(table, value, rows=slice(None)):
+    table.loc[table.index[rows], "label"] = value
+    return table
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda t: replace_label(t, "yes"), (), r"one class only, 'yes'"),
+        (
+            lambda t: replace_label(t, "maybe", slice(7)),
+            (),
+            r"3 classes: .*'maybe' \(7 rows\).*keep the rows of two",
+        ),
+        (
+            lambda t: replace_label(t, None, slice(2, 5)),
+            (),
+            r"3 of 120 rows have no label in column 'label'.* row 3",
+        ),
+        (
+            lambda t: t.assign(label=t["large"] + 0.5),
+            (),
+            r"numbers with decimals \(0\.5, 1\.5\).*words or whole numbers",
+        ),
+        (lambda t: t.assign(label=t["size"]), (), r"holds \d+ classes"),
+        (lambda t: t.iloc[:0], (), r"no rows, only a header"),
+        (lambda t: t.iloc[:9], (), r"9 rows; with fewer than 10"),
+        (lambda t: t[["label"]], (), r"no column but the target"),
+        (lambda t: t.assign(size=np.inf), (), r"'size' holds infinity"),
+        (lambda t: t, ("--target", "Lable"), r"no target column 'Lable'\. Did you mean 'label' or 'large'\?"),
+        (lambda t: t, ("--target", "zzz"), r"no target column 'zzz'\. There are 'size', 'weight'"),
+        (lambda t: t, ("--drop", "sizes"), r"no dropped column 'sizes'\. Did you mean 'size'"),
+        (lambda t: t, ("--drop", "label"), r"target 'label' cannot be dropped"),
+        (lambda t: t, ("--algorithm", "mlp"), r"'mlp' has no certificate to save; choose one of pbgnet_l"),
+        (lambda t: t, ("--algorithm", "pbgnet_per"), r"Unknown algorithm .* Did you mean 'pbgnet_pre'"),
+        (lambda t: t, ("--confidence", "95"), r"--confidence must lie between 0 and 1.* got 95"),
+        (lambda t: t, ("--confidence", "nan"), r"--confidence must lie between 0 and 1"),
+        (lambda t: t, ("--prior-fraction", "1"), r"--prior-fraction must lie between 0 and 1"),
+        (lambda t: t, ("--learning-rate", "-1"), r"learning_rate"),
+        (lambda t: t, ("--hidden", "ten"), r"--hidden takes sizes such as 10"),
+        (lambda t: t, ("--device", "tpu"), r"device 'tpu' is not there"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_leaves_nothing(
+    run, table, tmp_path, quick, change, options, message
+):
+    data, out = tmp_path / "t.csv", tmp_path / "m"
+    change(table).to_csv(data, index=False)
+    result = run("train", data, "--target", "label", "--out", out, *quick, *options)
+    assert result.exit_code == 2, result.output
+    assert re.search(message, result.stderr)
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert not out.exists()
+
+
+def test_constant_and_empty_columns_are_fine_and_empty_ones_are_told(run, table, tmp_path, quick):
+    data, out = tmp_path / "t.csv", tmp_path / "m"
+    table.assign(constant=1, empty=np.nan).to_csv(data, index=False)
+    result = run("train", data, "--target", "label", "--out", out, *quick)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("\n") == 1
+    assert re.search("Warning: Column 'empty' had no value", result.stderr)
+    assert run("verify", out, data).exit_code == 0
+
+
+def test_a_category_of_the_certified_rows_alone_is_told_once(run, table, tmp_path, quick):
+    data, out = tmp_path / "t.csv", tmp_path / "m"
+    table["colour"] = [f"shade {k}" for k in range(len(table))]
+    table.to_csv(data, index=False)
+    result = run("train", data, "--target", "label", "--out", out, *quick)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("Not among the fitted rows") == 1
+    again = run("verify", out, data)
+    assert (again.exit_code, again.stderr) == (0, "")
+
+
+def test_more_markers_of_missing_values(run, table, tmp_path, quick):
+    data, out = tmp_path / "t.csv", tmp_path / "m"
+    table["weight"] = table["weight"].fillna(-1)
+    table["weight"] = [("unknown" if value == -1 else value) for value in table["weight"].tolist()]
+    table.to_csv(data, index=False)
+    assert (
+        run("train", data, "--target", "label", "--out", out, "--missing", "unknown", *quick).exit_code == 0
+    )
+    kinds = {column.name: column.kind for column in load_model(out).preprocessor.columns_}
+    assert kinds["weight"] == "numeric"
+    assert run("verify", out, data).exit_code == 0  # train has kept the marker
+
+
+def test_an_existing_folder_is_left_alone_unless_told(run, copy, quick):
+    before = (copy / "model" / "certificate.json").read_bytes()
+    arguments = (
+        "train",
+        copy / "table.csv",
+        "--target",
+        "label",
+        "--out",
+        copy / "model",
+        "--seed",
+        "5",
+        *quick,
+    )
+    result = run(*arguments)
+    assert (result.exit_code, before) == (3, (copy / "model" / "certificate.json").read_bytes())
+    assert "exists already; choose another place, or pass --overwrite" in result.stderr
+    assert run(*arguments, "--overwrite").exit_code == 0
+    assert before != (copy / "model" / "certificate.json").read_bytes()
+    assert run("verify", copy / "model", copy / "table.csv").exit_code == 0
+
+
+def test_a_folder_that_is_no_model_is_never_replaced(run, copy, quick):
+    precious = copy / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    result = run("train", copy / "table.csv", "--target", "label", "--out", precious, "--overwrite", *quick)
+    assert result.exit_code == 3
+    assert "is not a model, so it is not replaced" in result.stderr
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_place_that_cannot_be_written_is_told_before_training(run, copy, quick, monkeypatch):
+    monkeypatch.setattr(pbgnet.estimators.CertifiedPipeline, "fit", lambda *_: pytest.fail("trained in vain"))
+    (copy / "file").write_text("")
+    result = run("train", copy / "table.csv", "--target", "label", "--out", copy / "file" / "model", *quick)
+    assert result.exit_code == 3
+    assert "no model can be saved in it" in result.stderr
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root, who may write everywhere
+    result = run("train", copy / "table.csv", "--target", "label", "--out", copy / "model2", *quick)
+    assert result.exit_code == 3
+    assert "cannot be written to" in result.stderr
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, RuntimeError("lightning")])
+def test_an_interrupted_training_keeps_the_old_model(run, copy, quick, monkeypatch, interruption):
+    def strike(*_):
+        raise interruption
+
+    monkeypatch.setattr(pbgnet.report, "render_report", strike)
+    before = {path.name: path.read_bytes() for path in (copy / "model").iterdir()}
+    result = run(
+        "train",
+        copy / "table.csv",
+        "--target",
+        "label",
+        "--out",
+        copy / "model",
+        "--overwrite",
+        "--seed",
+        "9",
+        *quick,
+    )
+    assert result.exit_code == (130 if interruption is KeyboardInterrupt else 4)
+    assert {path.name: path.read_bytes() for path in (copy / "model").iterdir()} == before
+    assert sorted(path.name for path in copy.iterdir()) == ["model", "table.csv"]
+
+
+def test_adult_with_its_missing_values(run, data_dir, tmp_path):
+    """Train, verify, change one label, verify again: the second must fail and say why."""
+    header = "age,workclass,fnlwgt,education,years,marital,occupation,relationship,race,sex,gain,loss,hours,"
+    lines = (data_dir / "adult" / "adult.data").read_text().split("\n")[:3000]
+    data, out = tmp_path / "adult.csv", tmp_path / "m"
+    data.write_text("\n".join([header + "country,income", *lines]) + "\n")
+    result = run("train", data, "--target", "income", "--out", out, "--max-epochs", "1", "--hidden", "3")
+    assert result.exit_code == 0, result.output
+    model = load_model(out)
+    assert model.classes == ("<=50K", ">50K")
+    columns = {column.name: column for column in model.preprocessor.columns_}
+    assert columns["workclass"].missing
+    assert "?" not in columns["workclass"].categories
+    assert model.certificate.bound.value < 0.3
+    assert run("verify", out, data).exit_code == 0
+
+    lines[17] = (
+        lines[17].replace("<=50K", ">50K") if "<=50K" in lines[17] else lines[17].replace(">50K", "<=50K")
+    )
+    data.write_text("\n".join([header + "country,income", *lines]) + "\n")
+    result = run("verify", out, data)
+    assert result.exit_code == 1
+    assert "FAILED: data: a value, a label" in result.stdout
+
+
+def test_the_saved_model_is_the_one_that_python_verifies(made):
+    import pandas as pd
+
+    from pbgnet.cli.tables import MISSING
+
+    frame = pd.read_csv(made / "table.csv", na_values=list(MISSING), keep_default_na=False)
+    assert recompute(made / "model", frame.drop(columns="label"), frame["label"]).ok

@@ -1,0 +1,167 @@
+"""pbgnet verify: what is changed is found and named, without training being in sight."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+pd = pytest.importorskip("pandas")
+
+
+def failures(payload):
+    return [step["name"] for step in payload["steps"] if not step["ok"]]
+
+
+def test_an_untouched_model_verifies(run, run_json, made):
+    result = run("verify", made / "model", made / "table.csv")
+    assert result.exit_code == 0, result.output
+    assert "Verified: " in result.stdout
+    assert "FAILED" not in result.stdout
+    assert result.stderr == ""
+    payload = run_json("verify", made / "model", made / "table.csv")
+    assert payload["ok"]
+    assert payload["exit_code"] == 0
+    assert all(step["expected"] and step["found"] for step in payload["steps"])
+    assert len(payload["steps"]) > 10
+
+
+def test_rows_columns_and_formats_may_differ_where_it_does_not_matter(run, made, tmp_path):
+    frame = pd.read_csv(made / "table.csv", na_values=["?"])
+    frame[frame.columns[::-1]].assign(extra=1).to_parquet(tmp_path / "t.parquet", index=False)
+    result = run("verify", made / "model", tmp_path / "t.parquet")
+    assert result.exit_code == 0, result.output
+    assert "'extra'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (
+            lambda t: (
+                t.assign(label=["yes", *t["label"][1:]])
+                if t["label"][0] == "no"
+                else t.assign(label=["no", *t["label"][1:]])
+            ),
+            "data",
+        ),
+        (lambda t: t.assign(size=[99.0, *t["size"][1:]]), "data"),
+        (lambda t: t.iloc[::-1], "data"),
+        (lambda t: t.iloc[:-1], "data"),
+        (lambda t: t.drop(columns="colour"), "data"),
+        (lambda t: t.assign(label=["perhaps", *t["label"][1:]]), "data"),
+    ],
+    ids=["label", "value", "order", "rows", "column", "class"],
+)
+def test_changed_data_are_found(run, run_json, made, table, tmp_path, change, named):
+    change(table).to_csv(tmp_path / "t.csv", index=False)
+    result = run("verify", made / "model", tmp_path / "t.csv")
+    assert result.exit_code == 1, result.output
+    assert "NOT verified" in result.stdout
+    assert f"FAILED: {named}: " in result.stdout
+    payload = run_json("verify", made / "model", tmp_path / "t.csv")
+    assert (payload["exit_code"], payload["ok"]) == (1, False)
+    assert named in failures(payload)
+
+
+def test_a_changed_weight_is_found(run_json, copy):
+    path = copy / "model" / "model.safetensors"
+    tensors = load_file(path)
+    tensors["posterior_0"][0, 0] += 1e-6
+    save_file(tensors, path)
+    assert "posterior weights" in failures(run_json("verify", copy / "model", copy / "table.csv"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "named"),
+    [
+        (("bound", "value"), 0.001, "bound"),
+        (("inputs", "n"), 61, "certified rows"),
+        (("inputs", "n_errors"), 0, "error rate"),
+        (("delta_per_prior",), 0.5, "delta"),
+        (("statement",), "With confidence 100 %, nothing can go wrong.", "statement"),
+    ],
+)
+def test_changed_numbers_are_found(run_json, copy, keys, value, named):
+    path = copy / "model" / "certificate.json"
+    content = json.loads(path.read_text())
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    assert place[keys[-1]] != value
+    place[keys[-1]] = value
+    path.write_text(json.dumps(content))
+    payload = run_json("verify", copy / "model", copy / "table.csv")
+    assert named in failures(payload)
+    assert payload["exit_code"] == 1
+
+
+def test_a_damaged_model_fails_its_first_step(run, run_json, copy):
+    (copy / "model" / "certificate.json").write_text("{")
+    result = run("verify", copy / "model", copy / "table.csv")
+    assert result.exit_code == 1
+    assert "FAILED: files: " in result.stdout
+    assert run_json("verify", copy / "model", copy / "table.csv")["steps"][0]["ok"] is False
+
+
+def test_the_target_can_be_named_and_must_be_known(run, copy):
+    (copy / "model" / "table.json").unlink()
+    result = run("verify", copy / "model", copy / "table.csv")
+    assert result.exit_code == 2
+    assert "name it with --target" in result.stderr
+    assert run("verify", copy / "model", copy / "table.csv", "--target", "label").exit_code == 0
+    result = run("verify", copy / "model", copy / "table.csv", "--target", "labell")
+    assert result.exit_code == 2
+    assert "Did you mean 'label'" in result.stderr
+
+
+def test_a_reading_of_another_model_is_not_used(run, copy):
+    path = copy / "model" / "table.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "data": "0" * 64, "target": "size"}))
+    result = run("verify", copy / "model", copy / "table.csv", "--target", "label")
+    assert result.exit_code == 0, result.output
+    assert "belongs to another model" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "change", [{"target": 3}, {"missing": "?"}, {"dropped": [1]}, {"version": 2}, {"more": 1}]
+)
+def test_a_damaged_reading_is_refused(run, copy, change):
+    path = copy / "model" / "table.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    result = run("verify", copy / "model", copy / "table.csv")
+    assert result.exit_code == 3
+    assert "table.json is damaged" in result.stderr
+
+
+def test_models_made_in_python_from_arrays_can_be_verified(run, tmp_path):
+    import torch
+
+    from pbgnet.certificates import PriorRecord, certify, save_model
+    from pbgnet.networks import AggregatedNetwork
+
+    x, y = np.array([[1.0, 2.0], [-1.0, 0.5]] * 50), np.array([1, 0] * 50)
+    network = AggregatedNetwork([torch.tensor([[3.0, 0.1]])], [torch.zeros(1, 2)], intercept=False)
+    model = certify(
+        network, x, y, classes=(0, 1), prior=PriorRecord("zero"), prior_rows=[], certified_rows=range(100)
+    )
+    save_model(model, tmp_path / "m")
+    pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    result = run("verify", tmp_path / "m", tmp_path / "t.csv", "--target", "y")
+    assert result.exit_code == 0, result.output
+
+
+def test_verifying_imports_nothing_of_training(made):
+    code = (
+        "import sys; from typer.testing import CliRunner; from pbgnet.cli.app import app\n"
+        f"folder = {str(made)!r}\n"
+        "result = CliRunner().invoke(app, ['verify', folder + '/model', folder + '/table.csv'])\n"
+        "assert result.exit_code == 0, result.output\n"
+        "rooms = tuple('pbgnet.' + room for room in ('training', 'estimators', 'report'))\n"
+        "bad = [name for name in sys.modules if name.startswith(rooms)]\n"
+        "assert 'pbgnet.certificates' in sys.modules and not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

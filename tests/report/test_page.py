@@ -1,0 +1,175 @@
+"""The page says what the certificate says, safely."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import pbgnet.report.page as page_module
+from pbgnet.certificates.words import round_up
+from pbgnet.report import write_report
+from pbgnet.report.style import DARK, LIGHT
+
+HOSTILE = "\"><img src=http://evil.invalid/x onerror=alert(1)><script>alert(2)</script>&amp;'\x00\x1b"
+
+
+class Elements(HTMLParser):
+    """Collects the elements, attributes and visible text of a page; every element must be closed."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.open, self.text, self.by_id = [], [], [], {}
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append((tag, dict(attrs).get("id")))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if any(name == "style" for name, _ in self.open):
+            return
+        self.text.append(data)
+        for _, name in self.open:
+            if name:
+                self.by_id[name] = self.by_id.get(name, "") + data
+
+
+def test_it_says_what_the_certificate_says(subject):
+    found, certificate = Elements(subject.render()), subject.model.certificate
+    assert found.by_id["statement"] == certificate.statement
+    assert found.by_id["bound"] == round_up(certificate.bound.value)
+    assert found.by_id["error-rate"] == round_up(certificate.bound.error_rate_bound)
+    assert found.by_id["risk"] == f"{certificate.inputs.empirical_risk:.4f}"
+    assert found.by_id["certified-rows"] == found.by_id["prior-rows"] == "150"
+    text = " ".join(found.text)
+    prints = certificate.fingerprints
+    for part in (
+        *certificate.assumptions,
+        prints.data,
+        prints.posterior,
+        certificate.issued_at,
+        "pbgnet verify MODEL DATA",
+    ):
+        assert part in text
+    assert certificate.predictors.not_covered in text
+    assert f"probability at most {certificate.delta:g}" in text
+
+
+def test_both_losses_are_kept_apart(subject):
+    found, certificate = Elements(subject.render()), subject.model.certificate
+    loss, errors = found.by_id["chart-loss"], found.by_id["chart-errors"]
+    assert round_up(certificate.bound.value) in loss
+    assert round_up(certificate.held_out.risk_bound) in loss
+    assert round_up(certificate.bound.error_rate_bound) in errors
+    assert round_up(certificate.held_out.error_rate_bound) in errors
+    assert round_up(certificate.bound.error_rate_bound) not in loss
+
+
+def test_nothing_is_loaded_or_run(subject):
+    page = subject.render()
+    tags = {tag for tag, _ in Elements(page).elements}
+    assert tags.isdisjoint(
+        {"script", "link", "img", "iframe", "object", "embed", "form", "base", "audio", "video"}
+    )
+    assert not re.search(r"https?:|//|url\(|@import|javascript:", page)
+    assert "default-src &#x27;none&#x27;" in page
+
+
+def test_hostile_names_stay_text(make):
+    subject = make(classes=(HOSTILE, "ok"), names=("a", HOSTILE, "<!--"))
+    page = subject.render()
+    found = Elements(page)
+    assert {tag for tag, _ in found.elements}.isdisjoint({"script", "img"})
+    assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
+    assert "&lt;script&gt;alert(2)&lt;/script&gt;" in page
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    assert "<!--" not in page
+
+
+def test_every_chart_has_a_title_and_a_description(subject):
+    found = Elements(subject.render())
+    charts = [attributes for tag, attributes in found.elements if tag == "svg"]
+    assert len(charts) == 7
+    for chart in charts:
+        title, description = chart["aria-labelledby"].split()
+        assert chart["role"] == "img"
+        assert len(found.by_id[title]) > 3
+        assert len(found.by_id[description]) > 20
+    names = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((0.1, 0.2, 0.3, 0.4), "both bounds lie below the held-out bounds"),
+        ((0.1, 0.2, 0.3, 0.15), "For the linear loss this certificate is the tighter one"),
+        ((0.3, 0.4, 0.1, 0.15), "did not pay"),
+        ((0.1, 0.2, 0.1, 0.2), "did not pay"),
+        ((1.0, 1.0, 1.0, 1.0), "The bound is trivial: nothing is proved"),
+    ],
+)
+def test_the_verdict_is_honest(subject, bounds, words):
+    import dataclasses
+
+    value, rate, held, held_rate = bounds
+    certificate = subject.model.certificate
+    changed = dataclasses.replace(
+        certificate,
+        bound=dataclasses.replace(certificate.bound, value=value, error_rate_bound=rate),
+        held_out=dataclasses.replace(certificate.held_out, risk_bound=held, error_rate_bound=held_rate),
+    )
+    assert words in page_module._verdict(changed)
+
+
+def test_without_history_it_says_so(subject, make):
+    bare = page_module.render_report(subject.model, [], subject.X, subject.y)
+    assert "The course of training was not recorded" in bare
+    assert "curve-" not in bare
+    assert "curve-loss" in subject.render()
+
+
+def test_shared_confidence_is_told(make):
+    assert "confidence, shared between 7 priors" in make(n_priors=7).render()
+
+
+def test_written_whole_or_not_at_all(subject, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    assert write_report(path, subject.model, subject.history, subject.X, subject.y) == path
+    assert path.read_text(encoding="utf-8") == subject.render()
+    path.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_report(path, subject.model, subject.history, subject.X, subject.y)
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
+
+
+def luminance(colour):
+    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
+def test_contrast_is_sufficient(scheme):
+    """WCAG 2.1: 4.5 for text, 3 for the parts of a chart."""
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
+    for text in ("ink", "soft", "certified"):
+        for ground in ("paper", "ground", "band"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    for kind in ("good", "warn"):
+        assert contrast(colours[kind], colours[f"{kind}-ground"]) >= 4.5
+    for part in ("certified", "measured", "held-out", "trivial", "wrong"):
+        assert contrast(colours[part], colours["paper"]) >= 3, part
