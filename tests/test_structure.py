@@ -26,7 +26,7 @@ ROOMS = [
     "report",
     "cli",
 ]
-FOUNDATIONS = {"exceptions", "validation"}
+FOUNDATIONS = {"autograd", "exceptions", "validation"}
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60

@@ -17,6 +17,7 @@ __all__ = [
     "PBGNetError",
     "PBGNetWarning",
     "PriorLeakageError",
+    "SecondDerivativeError",
     "ShapeError",
     "UncertifiedError",
     "UnknownNameError",
@@ -43,6 +44,10 @@ class DtypeError(PBGNetError, TypeError):
 
 class OptionError(PBGNetError, TypeError):
     """An option is missing, or does not belong to the method it was given to."""
+
+
+class SecondDerivativeError(PBGNetError, NotImplementedError):
+    """A second derivative was asked of a function that has a first one only."""
 
 
 class UncertifiedError(PBGNetError, RuntimeError):

@@ -20,6 +20,7 @@ __all__ = [
     "as_double",
     "as_float64",
     "broadcast",
+    "check_finite",
     "check_interval",
     "check_name",
     "positive_int",
@@ -77,9 +78,15 @@ def check_interval(
     inside &= (value < high) if open_high else (value <= high)
     if bool(inside.all()):
         return
-    worst = value[~inside].flatten()[0].item()
+    first = value[~inside].flatten()[0].item()
     interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
-    raise DomainError(f"{name} must lie in {interval}, got {worst!r}. {advice}".strip())
+    raise DomainError(f"{name} must lie in {interval}, got {first!r}. {advice}".strip())
+
+
+def check_finite(name: str, value: Tensor, advice: str = "") -> None:
+    """Raise `DomainError` if any entry is NaN or infinite."""
+    if not bool(torch.isfinite(value).all()):
+        raise DomainError(f"{name} must be finite, but holds NaN or infinity. {advice}".strip())
 
 
 def positive_int(name: str, value: object) -> int:

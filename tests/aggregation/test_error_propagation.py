@@ -65,5 +65,11 @@ def test_bad_input():
         propagate_error([weight], [], torch.zeros(3))
     with pytest.raises(DomainError, match="input_error"):
         propagate_error([weight], [torch.zeros(1)], torch.tensor([0.0, torch.nan, 0.0]))
+    with pytest.raises(DomainError, match="input_error"):
+        propagate_error([weight], [torch.zeros(1)], torch.full((3,), torch.inf))
+    with pytest.raises(DomainError, match=r"weights\[0\] must be finite"):
+        propagate_error([weight * torch.nan], [torch.zeros(1)], torch.zeros(3))
+    with pytest.raises(ShapeError, match="1 neurons"):
+        propagate_error([weight], [torch.zeros(7)], torch.zeros(3))
     with pytest.raises(DomainError, match="layer_errors"):
         propagate_error([weight], [-torch.ones(1)], torch.zeros(3))

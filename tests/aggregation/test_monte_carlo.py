@@ -90,6 +90,25 @@ def test_impossible_signs_are_never_drawn(dtype):
     assert signs[..., 1].all()
 
 
+def test_draws_are_fine_enough_for_the_rarest_sign(monkeypatch):
+    # The smallest uniform number must not pass for a sign of probability 0, and 24 bits are too coarse.
+    drawn = []
+
+    def lowest(shape, **options):
+        drawn.append(options["dtype"])
+        return torch.zeros(shape, dtype=options["dtype"])
+
+    monkeypatch.setattr(torch, "rand", lowest)
+    assert not draw_signs(torch.tensor([[-1.0]]), 5, make_generator()).any()
+    assert draw_signs(torch.tensor([[-1.0 + 2**-23]]), 5, make_generator()).all()
+    assert set(drawn) == {torch.float64}
+
+
+def test_means_of_sign_probabilities_are_checked():
+    with pytest.raises(DomainError, match="mean must lie in"):
+        sign_probabilities(torch.tensor([3.0, torch.nan]))
+
+
 @pytest.mark.parametrize("n_samples", [0, -5])
 def test_number_of_samples_must_be_positive(n_samples):
     with pytest.raises(DomainError, match="n_samples must be at least 1"):

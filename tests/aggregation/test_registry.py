@@ -37,10 +37,8 @@ def test_enumeration_above_its_limit_names_the_alternative():
     assert Enumeration(max_width=17)(torch.zeros(1, 17), torch.zeros(1, 17)).shape == (1, 1)
 
 
-def test_every_method_describes_itself():
-    for name, method in METHODS.items():
-        assert method.name == name
-        assert method.summary
+def test_every_method_is_known_by_its_own_name():
+    assert {method.name for method in METHODS.values()} == set(METHODS)
 
 
 def test_errors_can_be_caught_by_kind():
@@ -49,7 +47,13 @@ def test_errors_can_be_caught_by_kind():
         assert issubclass(error, TypeError if error is OptionError else ValueError)
 
 
-def test_without_checks_nan_still_raises_or_shows(layer):
+@pytest.mark.parametrize("width", [0, -1, 2.5, "wide"])
+def test_width_limit_must_be_a_count(width):
+    with pytest.raises(PBGNetError, match="max_width"):
+        Enumeration(max_width=width)
+
+
+def test_without_checks_nan_in_the_weights_is_still_noticed(layer):
     mean, weight = layer
     with pytest.raises(PBGNetError, match="nodes"):
         expected_sign(mean, weight * torch.nan, validate_args=False)

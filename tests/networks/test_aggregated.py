@@ -11,6 +11,7 @@ from pbgnet.exceptions import (
     DomainError,
     DtypeError,
     OptionError,
+    SecondDerivativeError,
     ShapeError,
     UncertifiedError,
     UnknownNameError,
@@ -175,7 +176,8 @@ def test_gradients_reach_every_weight():
 def test_zero_one_loss_is_at_most_twice_the_linear_loss():
     output = torch.linspace(-1, 1, 101)
     for y in (-1.0, 1.0):
-        assert (zero_one_loss(output, torch.full_like(output, y)) <= 2 * linear_loss(output, y) + 1e-7).all()
+        labels = torch.full_like(output, y)
+        assert (zero_one_loss(output, labels) <= 2 * linear_loss(output, labels) + 1e-7).all()
 
 
 def test_xavier_normal_has_its_variance_and_zero_intercepts():
@@ -183,6 +185,8 @@ def test_xavier_normal_has_its_variance_and_zero_intercepts():
     weights = initial_weights(300, (100,), generator=generator, replicas=(5,))
     assert [tuple(w.shape) for w in weights] == [(5, 100, 301), (5, 1, 101)]
     assert weights[0][..., :300].var().item() == pytest.approx(2 / 400, rel=0.02)
+    small = initial_weights(2, (3,), generator=generator, replicas=(20_000,))
+    assert small[0][..., :2].var().item() == pytest.approx(2 / 5, rel=0.03)
     assert (weights[0][..., 300:] == 0).all()
     assert not torch.equal(weights[0][0], weights[0][1])
 
@@ -196,6 +200,86 @@ def test_repr_announces_the_aggregation():
     generator = torch.Generator().manual_seed(0)
     network = make_network((3, 2), aggregation=MonteCarlo(10, generator), replicas=(7,))
     assert "4-3-2-1, intercept=True, replicas=(7,), aggregation=MonteCarlo(n_samples=10)" in repr(network)
+
+
+def test_the_sign_of_zero_is_minus_one():
+    zero = torch.zeros(1)
+    assert zero_one_loss(zero, torch.tensor([-1.0])).item() == 0
+    assert zero_one_loss(zero, torch.tensor([1.0])).item() == 1
+
+
+def test_weights_and_prior_are_copied():
+    weights, prior = [torch.ones(1, 5)], [torch.zeros(1, 5)]
+    network = AggregatedNetwork(weights, prior)
+    weights[0].fill_(7)
+    prior[0].fill_(7)
+    assert network.divergence().item() == 2.5
+
+
+def test_training_goes_on_after_the_prior_is_fixed():
+    network = make_network()
+    network.fix_prior()
+    network(make_examples()).sum().backward()
+    assert all(weight.grad is not None for weight in network.weights)
+
+
+def test_a_shared_prior_becomes_one_per_replica_when_it_is_fixed():
+    network = AggregatedNetwork(
+        [torch.ones(2, 3, 5), torch.ones(2, 1, 4)], [torch.zeros(3, 5), torch.zeros(1, 4)]
+    )
+    assert (network.divergence() > 0).all()
+    network.fix_prior()
+    assert network.divergence().tolist() == [0, 0]
+
+
+def test_second_derivatives_are_refused_rather_than_wrong():
+    network = make_network()
+    output = linear_loss(network(make_examples()), torch.ones(6)).mean()
+    with pytest.raises(SecondDerivativeError, match="first derivative only"):
+        torch.autograd.grad(output, network.weights[0], create_graph=True)
+    exact = make_network(aggregation="enumeration")
+    loss = linear_loss(exact(make_examples()), torch.ones(6)).mean()
+    (first,) = torch.autograd.grad(loss, exact.weights[0], create_graph=True)
+    (second,) = torch.autograd.grad(first.square().sum(), exact.weights[0])
+    assert second.abs().max() > 0
+
+
+def test_autocast_does_not_cost_digits():
+    for hidden in ((), (3,)):
+        network = make_network(hidden, dtype=torch.float32)
+        x = make_examples(dtype=torch.float32)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(network(x), network(x).float())
+            automatic = network(x)
+        assert torch.equal(automatic, network(x))
+
+
+@pytest.mark.parametrize(("precision", "factor"), [("highest", 1), ("high", 2**13), ("medium", 2**16)])
+def test_error_bound_knows_the_precision_of_products(precision, factor):
+    network = make_network((), dtype=torch.float32)
+    reference = network.error_bound()
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        assert network.error_bound() == pytest.approx(min(2.0, factor * reference.item()))
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("precision", ["highest", "high"])
+def test_error_bound_holds_on_a_gpu_whatever_the_precision_of_products(precision):
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        network = make_network((10,), n_features=30, dtype=torch.float32)
+        x = make_examples(500, 30, dtype=torch.float32)
+        exact = AggregatedNetwork([w.double() for w in network.weights])(x.double())
+        output = network.to("cuda")(x.to("cuda")).cpu().double()
+        assert (output - exact).abs().max() <= network.error_bound().cpu() + 1e-9
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 class TestBadInput:
@@ -212,8 +296,61 @@ class TestBadInput:
         for bad in (torch.nan, torch.inf):
             x = make_examples()
             x[3, 2] = bad
-            with pytest.raises(DomainError, match="x must lie in"):
+            with pytest.raises(DomainError, match="x must be finite"):
                 network(x)
+
+    def test_replica_axes_of_examples(self):
+        weights = [torch.zeros(3, 2, 5), torch.zeros(3, 1, 3)]
+        for network in (AggregatedNetwork(weights), AggregatedNetwork(weights).sign_network()):
+            with pytest.raises(ShapeError, match="do not broadcast with the replicas"):
+                network(torch.zeros(2, 6, 4))
+
+    def test_prepared_rows(self):
+        network = make_network(intercept=False)
+        rows = network.prepare(make_examples())
+        with pytest.raises(ShapeError, match="have 4 columns"):
+            network.output(rows[:, :3])
+        with pytest.raises(DtypeError, match="Prepared rows must be"):
+            network.output(rows.float())
+        with pytest.raises(DtypeError, match="got ndarray"):
+            network.output(rows.numpy())
+        with pytest.raises(DomainError, match="length 1"):
+            network.output(10 * rows)
+
+    def test_losses(self):
+        with pytest.raises(ShapeError, match="do not fit"):
+            linear_loss(torch.zeros(5), torch.ones(5, 1))
+        with pytest.raises(DomainError, match="-1 and 1"):
+            linear_loss(torch.zeros(2), torch.tensor([0.0, 1.0]))
+        with pytest.raises(DomainError, match="output must be finite"):
+            zero_one_loss(torch.tensor([torch.nan]), torch.tensor([-1.0]))
+
+    def test_sign_network_refuses_nan(self):
+        network = make_network().sign_network()
+        with pytest.raises(DomainError, match="x must be finite"):
+            network(torch.full((1, 4), torch.nan, dtype=torch.float64))
+
+    @pytest.mark.parametrize("layer", [0, 1])
+    def test_values_are_checked_in_every_layer(self, layer):
+        network = make_network()
+        rows = network.prepare(make_examples())
+        with torch.no_grad():
+            network.weights[layer][0, 0] = torch.nan
+        with pytest.raises(DomainError, match="finite"):
+            network.output(rows)
+
+    def test_types_of_weights(self):
+        for weights in (torch.zeros(1, 3), [[1.0, 2.0]], ["w"]):
+            with pytest.raises(DtypeError, match="list of tensors"):
+                AggregatedNetwork(weights)
+        for dtype in (torch.float16, torch.int64):
+            with pytest.raises(DtypeError, match="float32, or all float64"):
+                AggregatedNetwork([torch.zeros(1, 3, dtype=dtype)])
+        mixed = [torch.zeros(2, 3), torch.zeros(1, 3, dtype=torch.float64)]
+        with pytest.raises(DtypeError, match=r"layer 2 has torch\.float64"):
+            AggregatedNetwork(mixed)
+        with pytest.raises(DtypeError, match=r"prior of layer 1 must be torch\.float32"):
+            AggregatedNetwork([torch.zeros(1, 3)], [torch.zeros(1, 3, dtype=torch.float64)])
 
     def test_row_of_zeros_without_intercept(self):
         with pytest.raises(DomainError, match="row of zeros"):
@@ -258,8 +395,9 @@ class TestBadInput:
             AggregatedNetwork(weights, [torch.zeros(3, 5)])
         with pytest.raises(ShapeError, match="prior of layer 2"):
             AggregatedNetwork(weights, [torch.zeros(3, 5), torch.zeros(1, 5)])
-        with pytest.raises(ShapeError, match="prior of layer 1"):
-            AggregatedNetwork(weights, [torch.zeros(3, 3, 5), torch.zeros(1, 4)])
+        for shape in ((3, 3, 5), (1, 2, 3, 5)):
+            with pytest.raises(ShapeError, match="prior of layer 1"):
+                AggregatedNetwork(weights, [torch.zeros(shape), torch.zeros(1, 4)])
 
     def test_sizes_and_names(self):
         with pytest.raises(DomainError, match="hidden_layer_sizes must be at least 1"):
@@ -268,5 +406,10 @@ class TestBadInput:
             AggregatedNetwork.initialise(4.5, initialisation="zero")
         with pytest.raises(UnknownNameError, match="xavier_normal, zero"):
             AggregatedNetwork.initialise(4, initialisation="xavier")
-        with pytest.raises(OptionError, match="generator"):
-            AggregatedNetwork.initialise(4)
+        for generator in (None, 3):
+            with pytest.raises(OptionError, match="generator"):
+                AggregatedNetwork.initialise(4, generator=generator)
+        with pytest.raises(DtypeError, match=r"hidden_layer_sizes must be a sequence"):
+            AggregatedNetwork.initialise(4, 10, initialisation="zero")
+        with pytest.raises(DtypeError, match="replicas must be a sequence"):
+            AggregatedNetwork.initialise(4, replicas=3, initialisation="zero")

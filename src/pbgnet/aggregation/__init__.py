@@ -4,7 +4,7 @@
 errors of the layers mean for a network's output.
 """
 
-from pbgnet.aggregation.base import Aggregation
+from pbgnet.aggregation.base import Aggregation, product_unit
 from pbgnet.aggregation.enumeration import Enumeration, sign_probabilities, sign_vectors
 from pbgnet.aggregation.error_propagation import propagate_error
 from pbgnet.aggregation.fourier import Fourier
@@ -29,6 +29,7 @@ __all__ = [
     "fourier_error_bound",
     "fourier_rounding_bound",
     "make_aggregation",
+    "product_unit",
     "propagate_error",
     "sign_probabilities",
     "sign_vectors",

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from pbgnet.exceptions import DtypeError, ShapeError
-from pbgnet.validation import check_interval
+from pbgnet.validation import check_finite, check_interval
 
-__all__ = ["Aggregation"]
+__all__ = ["Aggregation", "check_layer", "product_unit"]
 
 
 class Aggregation(ABC):
@@ -24,9 +24,6 @@ class Aggregation(ABC):
 
     name: ClassVar[str]
     """The name in the registry."""
-
-    summary: ClassVar[str]
-    """One sentence for lists and error messages."""
 
     def __call__(self, mean: Tensor, weight: Tensor, *, validate_args: bool = True) -> Tensor:
         """Aggregate a layer.
@@ -48,18 +45,12 @@ class Aggregation(ABC):
         replicas = _check_tensors(mean, weight)
         if validate_args:
             check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
-            check_interval(
-                "weight",
-                weight.detach(),
-                -torch.inf,
-                torch.inf,
-                open_low=True,
-                open_high=True,
-                advice="NaN or infinity in the weights usually means that training diverged.",
+            check_finite("weight", weight.detach(), "Usually training has diverged; lower the learning rate.")
+        # Autocast would round products to half precision, which no error bound here allows for.
+        with torch.autocast(mean.device.type, enabled=False):
+            return self._aggregate(
+                mean.expand(*replicas, *mean.shape[-2:]), weight.expand(*replicas, *weight.shape[-2:])
             )
-        return self._aggregate(
-            mean.expand(*replicas, *mean.shape[-2:]), weight.expand(*replicas, *weight.shape[-2:])
-        )
 
     @abstractmethod
     def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
@@ -87,15 +78,39 @@ class Aggregation(ABC):
         """
 
 
+def check_layer(weight: Tensor) -> None:
+    """Raise unless `weight` is a finite float32 or float64 tensor of shape (..., m, d), d >= 1."""
+    _check_tensor("weight", weight, "(..., m, d)")
+    if weight.shape[-1] == 0:
+        raise ShapeError(f"weight {tuple(weight.shape)} has no inputs; its shape is (..., m, d) with d >= 1.")
+    check_finite("weight", weight.detach(), "Usually training has diverged; lower the learning rate.")
+
+
+def product_unit(weight: Tensor) -> float:
+    """Unit roundoff of matrix products with `weight`.
+
+    For float32 it depends on a global setting of PyTorch that trades digits for speed: "high" stands
+    for TF32 with 11 bits, "medium" for bfloat16 with 8.
+    """
+    if weight.dtype == torch.float32:
+        reduced = {"high": 2.0**-11, "medium": 2.0**-8}
+        return reduced.get(torch.get_float32_matmul_precision(), 2.0**-24)
+    return torch.finfo(weight.dtype).eps / 2
+
+
+def _check_tensor(name: str, tensor: Tensor, axes: str) -> None:
+    if not isinstance(tensor, Tensor):
+        raise DtypeError(f"{name} must be a float tensor of shape {axes}, got {type(tensor).__name__}.")
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise DtypeError(f"{name} must be float32 or float64, got {tensor.dtype}; convert it first.")
+    if tensor.ndim < 2:
+        raise ShapeError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}.")
+
+
 def _check_tensors(mean: Tensor, weight: Tensor) -> torch.Size:
     """Check types and shapes; return the broadcast leading axes."""
-    for name, tensor, axes in (("mean", mean, "(..., n, d)"), ("weight", weight, "(..., m, d)")):
-        if not isinstance(tensor, Tensor):
-            raise DtypeError(f"{name} must be a float tensor of shape {axes}, got {type(tensor).__name__}.")
-        if tensor.dtype not in (torch.float32, torch.float64):
-            raise DtypeError(f"{name} must be float32 or float64, got {tensor.dtype}; convert it first.")
-        if tensor.ndim < 2:
-            raise ShapeError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}.")
+    _check_tensor("mean", mean, "(..., n, d)")
+    _check_tensor("weight", weight, "(..., m, d)")
     if mean.dtype != weight.dtype or mean.device != weight.device:
         raise DtypeError(
             f"mean is {mean.dtype} on {mean.device} but weight is {weight.dtype} on {weight.device}; "

@@ -11,8 +11,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from pbgnet.aggregation.base import Aggregation
+from pbgnet.aggregation.base import Aggregation, check_layer, product_unit
 from pbgnet.exceptions import WidthLimitError
+from pbgnet.validation import check_interval, positive_int
 
 __all__ = ["Enumeration", "sign_probabilities", "sign_vectors"]
 
@@ -35,27 +36,36 @@ class Enumeration(Aggregation):
     """
 
     name: ClassVar[str] = "enumeration"
-    summary: ClassVar[str] = "the sum over all 2^d sign vectors: exact, for narrow layers only"
 
     max_width: int = 16
 
+    def __post_init__(self) -> None:
+        positive_int("max_width", self.max_width)
+
     def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
-        d = mean.shape[-1]
+        d = self._check_width(weight)
+        signs = sign_vectors(d, dtype=mean.dtype, device=mean.device)
+        neurons = torch.erf(weight @ signs.mT / math.sqrt(2 * d))  # shape: (..., m, 2^d)
+        # A mean of numbers in [-1, 1], which rounding may push a little beyond.
+        return (_products(mean) @ neurons.mT).clamp(-1, 1)
+
+    def error_bound(self, weight: Tensor) -> Tensor:
+        """Rounding only: of the arguments of erf, of the probabilities, of the 2^d sums."""
+        check_layer(weight)
+        d = self._check_width(weight)
+        unit = torch.finfo(weight.dtype).eps / 2
+        spread = weight.detach().double().abs().sum(dim=-1) / math.sqrt(d)
+        products = 2.0**d + math.sqrt(2 / math.pi) * (d + 2) * spread
+        return product_unit(weight) * products + unit * (3 * d + 4 + 2 * spread)
+
+    def _check_width(self, weight: Tensor) -> int:
+        d = weight.shape[-1]
         if d > self.max_width:
             raise WidthLimitError(
                 f"Enumeration would sum 2^{d} sign vectors; its limit is a width of {self.max_width}. "
                 'Use method="fourier", which is exact to a proved tolerance at any width.'
             )
-        signs = sign_vectors(d, dtype=mean.dtype, device=mean.device)
-        neurons = torch.erf(weight @ signs.mT / math.sqrt(2 * d))  # shape: (..., m, 2^d)
-        return sign_probabilities(mean) @ neurons.mT
-
-    def error_bound(self, weight: Tensor) -> Tensor:
-        """Rounding only: of the arguments of erf, of the probabilities, of the 2^d sums."""
-        d = weight.shape[-1]
-        unit = torch.finfo(weight.dtype).eps / 2
-        spread = weight.detach().double().abs().sum(dim=-1) / math.sqrt(d)
-        return unit * (2.0**d + 3 * d + 4 + math.sqrt(2 / math.pi) * (d + 4) * spread)
+        return d
 
 
 def sign_vectors(d: int, *, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
@@ -90,8 +100,14 @@ def sign_probabilities(mean: Tensor) -> Tensor:
     >>> sign_probabilities(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5000, 0.0000, 0.5000])
     """
+    check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
+    return _products(mean)
+
+
+def _products(mean: Tensor) -> Tensor:
+    """Psi_s by doubling the number of vectors; no division, so safe at -1 and 1."""
     probability = torch.ones_like(mean[..., :1])
-    for g in mean.unbind(dim=-1):  # doubles the number of vectors; no division, so safe at -1 and 1
+    for g in mean.unbind(dim=-1):
         pair = torch.stack([(1 - g) / 2, (1 + g) / 2], dim=-1)
         probability = (probability.unsqueeze(-1) * pair.unsqueeze(-2)).flatten(-2)
     return probability

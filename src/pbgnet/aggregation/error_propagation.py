@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.exceptions import ShapeError
-from pbgnet.validation import check_interval
+from pbgnet.validation import check_finite, check_interval
 
 __all__ = ["propagate_error"]
 
@@ -47,9 +47,12 @@ def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], i
     if len(weights) != len(layer_errors):
         raise ShapeError(f"{len(weights)} layers need as many errors, got {len(layer_errors)}.")
     error = input_error.double()
-    check_interval("input_error", error, 0.0)
+    check_interval("input_error", error, 0.0, open_high=True)
     for k, (weight, own) in enumerate(zip(weights, layer_errors, strict=True)):
-        check_interval(f"layer_errors[{k}]", own.double(), 0.0)
+        check_finite(f"weights[{k}]", weight.detach())
+        check_interval(f"layer_errors[{k}]", own.double(), 0.0, open_high=True)
+        if own.shape[-1:] != weight.shape[-2:-1]:
+            raise ShapeError(f"Layer {k} has {weight.shape[-2]} neurons but {tuple(own.shape)} errors.")
         d, width = weight.shape[-1], error.shape[-1]
         if d not in (width, width + 1):
             raise ShapeError(f"Layer {k} takes {d} inputs but there are {width} errors below it.")

@@ -12,15 +12,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from pbgnet.aggregation.base import Aggregation
+from pbgnet.aggregation.base import Aggregation, check_layer
 from pbgnet.aggregation.fourier_error import (
     FourierNodes,
+    check_tolerance,
     choose_nodes,
     fourier_error_bound,
     fourier_rounding_bound,
 )
 from pbgnet.aggregation.fourier_function import FourierSum
-from pbgnet.validation import positive_real
+from pbgnet.exceptions import DtypeError
 
 __all__ = ["DEFAULT_TOLERANCE", "Fourier"]
 
@@ -49,14 +50,15 @@ class Fourier(Aggregation):
     """
 
     name: ClassVar[str] = "fourier"
-    summary: ClassVar[str] = "a Fourier sum: exact to a proved tolerance, for layers of any width"
 
     tolerance: float | None = None
     adaptive: bool = False
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:
-            positive_real("tolerance", self.tolerance)
+            check_tolerance(self.tolerance)
+        if not isinstance(self.adaptive, bool):
+            raise DtypeError(f"adaptive must be True or False, got {self.adaptive!r}.")
 
     def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
         nodes = self.nodes(weight, mean if self.adaptive else None)
@@ -69,6 +71,7 @@ class Fourier(Aggregation):
 
     def error_bound(self, weight: Tensor) -> Tensor:
         """Truncation and rounding together; with `adaptive`, the tolerance stands for the former."""
+        check_layer(weight)
         nodes = self.nodes(weight)
         truncation = fourier_error_bound(weight, nodes.step, nodes.n_nodes)
         if self.adaptive:  # its nodes vary with the means, its tolerance does not

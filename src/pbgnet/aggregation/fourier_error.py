@@ -4,7 +4,7 @@ The derivation and proofs are in ``docs/theory/aggregation.md``; names follow it
 `a = w / sqrt(d)` the neuron is `E sgn(X)`, `X = a . s + e`, `e ~ N(0, 1)`, and for a step h and
 K nodes
 
-    |sum - exact| <= 2 P(|X| >= 2 pi / h) + E1((K h)^2 / 2) / pi.
+    |sum - exact| <= 2 max(P(X >= 2 pi / h), P(X <= -2 pi / h)) + E1((K h)^2 / 2) / pi.
 """
 
 import functools
@@ -16,13 +16,16 @@ import torch
 from scipy import optimize, special
 from torch import Tensor
 
-from pbgnet.exceptions import DomainError
+from pbgnet.aggregation.base import check_layer
+from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import check_interval, positive_int, positive_real
 
 __all__ = ["FourierNodes", "choose_nodes", "fourier_error_bound", "fourier_rounding_bound"]
 
 # Room for the rounding of the error bounds themselves.
 SLACK = 1.0 + 1e-9
+
+SMALLEST_TOLERANCE = 1e-100
 
 # Weights that need more nodes than this are useless for learning and would exhaust the memory.
 MAX_NODES = 1 << 16
@@ -60,7 +63,7 @@ def fourier_error_bound(
 ) -> Tensor:
     r"""Proved bound on the truncation error of the Fourier sum, per neuron.
 
-    .. math:: |\hat F - F| \le 2\,[Q(2\pi/h - A) + Q(2\pi/h + A)] + \frac1\pi E_1\!\big((Kh)^2/2\big)
+    .. math:: |\hat F - F| \le 2\,Q(2\pi/h - A) + \frac1\pi E_1\!\big((Kh)^2/2\big)
 
     with :math:`A = \|a\|_1`. It holds for all means; where the means are given, the first term may
     be replaced by the sub-Gaussian tail of X around its own mean, and the smaller one counts.
@@ -89,15 +92,16 @@ def fourier_error_bound(
     >>> print(*(f"{bound:.0e}" for bound in bounds))
     6e-05 6e-07 2e-09
     """
+    check_layer(weight)
     h = torch.as_tensor(step, dtype=torch.float64, device=weight.device)
     check_interval("step", h, 0.0, open_low=True, open_high=True, advice="It is the distance between nodes.")
     K = positive_int("n_nodes", n_nodes)
     r = (2 * math.pi / h).unsqueeze(-1)  # shape: (..., 1), against one entry per neuron
     spread = _spread(weight)
-    outside = _normal_tail(r - spread) + _normal_tail(r + spread)
+    outside = _normal_tail(r - spread)
     if mean is not None:
         centre, scale = _centre_and_scale(weight, mean)
-        outside = torch.minimum(outside, 2 * torch.exp(-((r - centre).clamp_min(0) / scale).square() / 2))
+        outside = torch.minimum(outside, torch.exp(-((r - centre).clamp_min(0) / scale).square() / 2))
     tail = _exponential_integral((K * h).square() / 2).unsqueeze(-1) / math.pi
     return (2 * outside + tail) * SLACK
 
@@ -112,6 +116,7 @@ def fourier_rounding_bound(weight: Tensor, nodes: FourierNodes) -> Tensor:
     -------
     Tensor, float64, shape (..., m)
     """
+    check_layer(weight)
     unit = torch.finfo(weight.dtype).eps / 2
     t, c = nodes.positions(), nodes.coefficients()
     by_spread = 6 * (c * t).sum(dim=-1)
@@ -142,9 +147,9 @@ def choose_nodes(weight: Tensor, tolerance: float, mean: Tensor | None = None) -
     >>> weight = torch.ones(1, 100, dtype=torch.float64)
     >>> nodes = choose_nodes(weight, 1e-6)
     >>> nodes.n_nodes, bool(fourier_error_bound(weight, nodes.step, nodes.n_nodes) <= 1e-6)
-    (13, True)
+    (12, True)
     """
-    z = _deviation(positive_real("tolerance", tolerance))
+    z = _deviation(check_tolerance(tolerance))
     reach = _spread(weight) + z
     if mean is not None:
         centre, scale = _centre_and_scale(weight, mean)
@@ -159,12 +164,22 @@ def choose_nodes(weight: Tensor, tolerance: float, mean: Tensor | None = None) -
     return FourierNodes(step=2 * math.pi / reach, n_nodes=max(1, math.ceil(z * widest / (2 * math.pi))))
 
 
+def check_tolerance(tolerance: object) -> float:
+    """Return a tolerance as a float, if it is one that double precision can tell from 0."""
+    value = positive_real("tolerance", tolerance)
+    if value < SMALLEST_TOLERANCE:
+        raise DomainError(
+            f"tolerance must be at least {SMALLEST_TOLERANCE:g}, got {value:g}; rounding is far above that."
+        )
+    return value
+
+
 @functools.lru_cache(maxsize=256)
 def _deviation(tolerance: float) -> float:
-    """Return the z at which 4 Q(z) + E1(z^2 / 2) / pi reaches the tolerance, rounded up."""
+    """Return the z at which 2 Q(z) + E1(z^2 / 2) / pi reaches the tolerance, rounded up."""
 
     def excess(z: float) -> float:
-        return 4 * _normal_tail_scalar(z) + float(special.exp1(z * z / 2)) / math.pi - tolerance / SLACK**2
+        return 2 * _normal_tail_scalar(z) + float(special.exp1(z * z / 2)) / math.pi - tolerance / SLACK**2
 
     if excess(1e-3) <= 0:  # a tolerance above any possible error
         return 1e-3
@@ -179,6 +194,10 @@ def _spread(weight: Tensor) -> Tensor:
 
 def _centre_and_scale(weight: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
     """Largest |E X| over the examples, and the sub-Gaussian scale of X - E X; shape (..., m) each."""
+    if not isinstance(mean, Tensor) or mean.ndim < 2 or mean.shape[-1] != weight.shape[-1]:
+        shape = tuple(mean.shape) if isinstance(mean, Tensor) else type(mean).__name__
+        raise ShapeError(f"mean must have shape (..., n, {weight.shape[-1]}), got {shape}.")
+    check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
     a = weight.detach().double() / math.sqrt(weight.shape[-1])
     centres = (mean.detach().double() @ a.mT).abs()
     centre = centres.amax(dim=-2) if centres.shape[-2] else a.new_zeros(())

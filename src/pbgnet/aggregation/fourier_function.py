@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from pbgnet.aggregation.fourier_error import FourierNodes
+from pbgnet.autograd import first_order_only
 
 __all__ = ["FourierSum"]
 
@@ -42,7 +42,7 @@ class FourierSum(torch.autograd.Function):
         return (c * product.imag).sum(dim=-1).clamp(-1, 1)
 
     @staticmethod
-    @once_differentiable
+    @first_order_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None]:
         mean, a, product = ctx.saved_tensors
         nodes: FourierNodes = ctx.nodes
@@ -73,7 +73,10 @@ class _Factors:
 
 
 def _away_from_zero(x: Tensor) -> Tensor:
-    """Replace an exact 0 by a number so small that it changes nothing but can be divided by."""
+    """Replace an exact 0 by a number so small that it changes nothing but can be divided by.
+
+    The cosine of a floating-point number is never exactly 0, but a device may round it so.
+    """
     tiny = math.sqrt(torch.finfo(x.dtype).tiny)
     return torch.where(x == 0, tiny, x)
 

@@ -19,8 +19,9 @@ __all__ = ["MonteCarlo"]
 class MonteCarlo(Aggregation):
     """The mean over T sampled sign vectors per example, with the paper's gradients (Eqs. 14, 15).
 
-    A random estimate: unbiased in value and gradient, with an error of order 1/sqrt(T), and no
-    proof of its error. The paper studies T, and its noise sometimes helps training.
+    A random estimate: for a layer unbiased in value and gradient, with an error of order 1/sqrt(T), and
+    no proof of its error. The paper studies T, and its noise sometimes helps training. The neurons of a
+    layer share their samples, so a network with more than one hidden layer has a bias of order 1/T.
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ class MonteCarlo(Aggregation):
     Notes
     -----
     Where a mean is exactly -1 or 1, the sign that never comes up is missing from Eq. 14, and the
-    estimated gradient in that mean is finite but biased. In a network it is multiplied by the slope
-    of the saturated neuron below, which is 0 there.
+    estimated gradient in that mean is finite but biased. Above the first layer it is multiplied by the
+    slope of the saturated neuron below, which is 0 there.
 
     Examples
     --------
@@ -45,7 +46,6 @@ class MonteCarlo(Aggregation):
     """
 
     name: ClassVar[str] = "monte_carlo"
-    summary: ClassVar[str] = "the mean over n_samples drawn sign vectors: a random estimate"
 
     n_samples: int
     generator: torch.Generator = field(repr=False)

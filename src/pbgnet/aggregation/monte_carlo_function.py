@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from pbgnet.autograd import first_order_only
 
 __all__ = ["SampledMean", "draw_signs"]
 
-# Samples are handled in chunks of about this many numbers, so that T costs time and not memory.
+# Samples are handled in chunks of about this many numbers; only the signs, one byte each, are kept.
 CHUNK_ELEMENTS = 1 << 20
 
 
@@ -50,18 +51,18 @@ class SampledMean(torch.autograd.Function):
         # shape: mean (..., n, d), a (..., m, d), signs (..., n, T, d)
         ctx.save_for_backward(mean, a, signs)
         total = torch.zeros(*mean.shape[:-1], a.shape[-2], dtype=mean.dtype, device=mean.device)
-        for s in _sign_chunks(signs, mean.dtype):
+        for s in _sign_chunks(signs, a):
             total += torch.erf(_pre_activation(s, a) / math.sqrt(2)).sum(dim=-2)
         return total / signs.shape[-2]
 
     @staticmethod
-    @once_differentiable
+    @first_order_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         mean, a, signs = ctx.saved_tensors
         grad = grad_outputs[0] / signs.shape[-2]  # shape: (..., n, m)
         grad_mean = torch.zeros_like(mean)
         grad_a = torch.zeros_like(a)
-        for s in _sign_chunks(signs, mean.dtype):
+        for s in _sign_chunks(signs, a):
             u = _pre_activation(s, a)  # shape: (..., n, t, m)
             score = s / (1 + s * mean.unsqueeze(-2))
             vote = torch.erf(u / math.sqrt(2)) @ grad.unsqueeze(-1)  # shape: (..., n, t, 1)
@@ -76,11 +77,11 @@ def _pre_activation(s: Tensor, a: Tensor) -> Tensor:
     return s @ a.mT.unsqueeze(-3)
 
 
-def _sign_chunks(signs: Tensor, dtype: torch.dtype) -> Iterator[Tensor]:
-    """Yield the drawn signs as -1 and 1, some samples at a time."""
-    per_sample = signs[..., :1, :].numel()
+def _sign_chunks(signs: Tensor, a: Tensor) -> Iterator[Tensor]:
+    """Yield the drawn signs as -1 and 1, some samples at a time, for n x max(m, d) numbers per sample."""
+    per_sample = math.prod(signs.shape[:-2]) * max(a.shape[-2:])
     for part in _chunks(signs.shape[-2], per_sample):
-        yield signs[..., part, :].to(dtype) * 2 - 1
+        yield signs[..., part, :].to(a.dtype) * 2 - 1
 
 
 def _chunks(n_samples: int, per_sample: int) -> Iterator[slice]:

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from pbgnet.autograd import first_order_only
 from pbgnet.bounds.confidence import check_delta, check_sample_size, log_constant
 from pbgnet.bounds.kl import kl_tensor
 from pbgnet.exceptions import ShapeError
@@ -181,7 +181,7 @@ class _KLInverse(torch.autograd.Function):
         return p
 
     @staticmethod
-    @once_differentiable
+    @first_order_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None]:
         q, p = ctx.saved_tensors
         (grad,) = grad_outputs

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-from pbgnet.validation import as_double, broadcast
+from pbgnet.exceptions import DtypeError, ShapeError
+from pbgnet.validation import as_double, broadcast, check_finite
 
 __all__ = ["tree_divergence"]
 
@@ -49,8 +49,9 @@ def tree_divergence(
     posterior, prior = _as_layers("weights", weights), _as_layers("prior_weights", prior_weights)
     _check_shapes(posterior, prior)
     if validate_args:
-        _check_finite("weights", posterior)
-        _check_finite("prior_weights", prior)
+        for k, (w, u) in enumerate(zip(posterior, prior, strict=True), start=1):
+            check_finite(f"weights of layer {k}", w.detach(), "Usually training has diverged.")
+            check_finite(f"prior_weights of layer {k}", u.detach())
     rows = [weight.shape[-2] for weight in posterior]
     halves = {
         f"layer {k + 1}": 0.5 * math.prod(rows[k + 1 :]) * (w - u).square().sum(dim=(-2, -1))
@@ -88,9 +89,3 @@ def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor]) ->
                 f"Layer {k + 1} takes {inputs} inputs but layer {k} has {below} neurons; expected {below}, "
                 f"or {below + 1} with an intercept. Layers are listed from the input to the output."
             )
-
-
-def _check_finite(name: str, tensors: Sequence[Tensor]) -> None:
-    for k, tensor in enumerate(tensors, start=1):
-        if not bool(torch.isfinite(tensor).all()):
-            raise DomainError(f"{name} of layer {k} hold NaN or infinity; training usually diverged before.")

@@ -13,15 +13,15 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from pbgnet.aggregation import Aggregation, make_aggregation, propagate_error
+from pbgnet.aggregation import Aggregation, make_aggregation, product_unit, propagate_error
 from pbgnet.bounds import tree_divergence
-from pbgnet.exceptions import ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import append_one, unit_rows
 from pbgnet.networks.sign import SignNetwork
-from pbgnet.networks.sparse import PreparedRows, first_product
-from pbgnet.validation import check_interval
+from pbgnet.networks.sparse import PreparedRows, SparseRows, first_product
+from pbgnet.validation import check_finite
 
 __all__ = ["AggregatedNetwork"]
 
@@ -78,8 +78,7 @@ class AggregatedNetwork(nn.Module):
         self.weights = nn.ParameterList([nn.Parameter(weight.detach().clone()) for weight in weights])
         prior = list(weights if prior_weights is None else prior_weights)
         self._check_prior(prior)
-        for k, weight in enumerate(prior):
-            self.register_buffer(f"prior_{k}", weight.detach().clone().to(weights[k]))
+        self._hold_prior(prior)
 
     @classmethod
     def initialise(
@@ -113,8 +112,7 @@ class AggregatedNetwork(nn.Module):
 
     def fix_prior(self) -> None:
         """Make the present weights the prior, as after pre-training."""
-        for prior, weight in zip(self.prior_weights, self.weights, strict=True):
-            prior.copy_(weight.detach())
+        self._hold_prior(list(self.weights))
 
     def prepare(self, x: Tensor) -> Tensor:
         """Bring examples of shape (..., n, d_0) to the form `output` works on, once for all epochs."""
@@ -131,17 +129,12 @@ class AggregatedNetwork(nn.Module):
         `validate_args=False` skips the checks of values, which on a GPU wait for the device.
         """
         first, *rest = self.weights
-        pre_activation = first_product(rows, first)
+        self._check_rows(rows, validate_args)
+        # Autocast would round products to half precision, which no error bound here allows for.
+        with torch.autocast(first.device.type, enabled=False):
+            pre_activation = first_product(rows, first)
         if validate_args:
-            check_interval(
-                "first layer",
-                pre_activation.detach(),
-                -torch.inf,
-                torch.inf,
-                open_low=True,
-                open_high=True,
-                advice="Its weights or inputs hold NaN or infinity; a smaller learning rate usually helps.",
-            )
+            check_finite("The first layer", pre_activation.detach(), "A smaller learning rate usually helps.")
         mean = torch.erf(pre_activation / math.sqrt(2))  # Eq. 4: the rows have length 1
         for weight in rest:
             inputs = append_one(mean) if self.architecture.intercept else mean
@@ -152,7 +145,6 @@ class AggregatedNetwork(nn.Module):
         """KL(posterior || prior) of the tree network (Eq. 17), float64, one per replica."""
         return tree_divergence(list(self.weights), self.prior_weights, validate_args=validate_args)
 
-    @torch.no_grad()
     def error_bound(self) -> Tensor:
         """Proved bound on |computed - exact| of the output for any example, one per replica.
 
@@ -165,7 +157,8 @@ class AggregatedNetwork(nn.Module):
         """
         first, *rest = (weight.detach() for weight in self.weights)
         errors = [self.aggregation.error_bound(weight) for weight in rest]
-        return propagate_error(rest, errors, _first_layer_rounding(first))[..., 0]
+        total = propagate_error(rest, errors, _first_layer_rounding(first))[..., 0]
+        return total.clamp_max(2.0)  # both outputs lie in [-1, 1]
 
     def sign_network(self) -> SignNetwork:
         """Return the plain network f with the posterior means as weights; the bounds do not cover it."""
@@ -175,10 +168,37 @@ class AggregatedNetwork(nn.Module):
         """Architecture and aggregation, for `repr`."""
         return f"{self.architecture}, aggregation={self.aggregation!r}"
 
+    def _hold_prior(self, prior: Sequence[Tensor]) -> None:
+        for k, weight in enumerate(prior):
+            self.register_buffer(f"prior_{k}", weight.detach().clone())
+
+    def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
+        """Raise unless the rows are what `prepare` makes of examples for this network."""
+        first = self.weights[0]
+        for part in rows if isinstance(rows, list | tuple) else (rows,):
+            if not isinstance(part, Tensor | SparseRows):
+                raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(part).__name__}.")
+            if (part.dtype, part.device) != (first.dtype, first.device):
+                raise DtypeError(
+                    f"Prepared rows must be {first.dtype} on {first.device}, got {part.dtype} on {part.device}."
+                )
+            if part.shape[-1] != first.shape[-1]:
+                raise ShapeError(
+                    f"Prepared rows of this network have {first.shape[-1]} columns, got {tuple(part.shape)}; "
+                    "pass examples through prepare() first."
+                )
+        if validate_args and isinstance(rows, Tensor):
+            lengths = torch.linalg.vector_norm(rows.detach(), dim=-1)
+            if not bool(((lengths - 1).abs() < 1e-3).all()):
+                raise DomainError("Rows must have length 1; pass examples through prepare() first.")
+
     def _check_prior(self, prior: Sequence[Tensor]) -> None:
         if len(prior) != self.architecture.n_layers:
             raise ShapeError(f"The prior has {len(prior)} layers, the network {self.architecture.n_layers}.")
         for k, (u, w) in enumerate(zip(prior, self.weights, strict=True), start=1):
+            if not isinstance(u, Tensor) or u.dtype != w.dtype:
+                kind = u.dtype if isinstance(u, Tensor) else type(u).__name__
+                raise DtypeError(f"The prior of layer {k} must be {w.dtype}, as the weights; got {kind}.")
             fits = u.ndim >= 2 and u.shape[-2:] == w.shape[-2:] and u.ndim <= w.ndim
             if not fits or any(a not in (1, b) for a, b in zip(u.shape[::-1], w.shape[::-1], strict=False)):
                 raise ShapeError(
@@ -193,6 +213,6 @@ def _first_layer_rounding(weight: Tensor) -> Tensor:
     Normalising a row and its product with w err by at most (2 d + 10) units relative to |w|, which
     the slope sqrt(2 / pi) carries over; erf and its argument add a few units.
     """
-    unit = torch.finfo(weight.dtype).eps / 2
     length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)
+    unit = product_unit(weight)
     return unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from pbgnet.exceptions import DtypeError, ShapeError
@@ -37,8 +38,10 @@ class Architecture:
         return len(self.hidden_layer_sizes) + 1
 
     @classmethod
-    def of(cls, weights: Sequence[Tensor], intercept: bool) -> "Architecture":
+    def of(cls, weights: Sequence[Tensor] | Tensor, intercept: bool) -> "Architecture":
         """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept)."""
+        if isinstance(weights, Tensor) or not all(isinstance(weight, Tensor) for weight in weights):
+            raise DtypeError("Weights must be a list of tensors, one matrix per layer.")
         if not weights:
             raise ShapeError("A network needs at least one weight matrix.")
         for k, weight in enumerate(weights, start=1):
@@ -47,8 +50,11 @@ class Architecture:
                     f"Layer {k} has weights of shape {tuple(weight.shape)}; all layers need the axes "
                     f"(neurons, inputs) behind the same replica axes {tuple(weights[0].shape[:-2])}."
                 )
-            if not weight.is_floating_point() or weight.dtype != weights[0].dtype:
-                raise DtypeError(f"All weights need one floating-point type; layer {k} has {weight.dtype}.")
+            if weight.dtype not in (torch.float32, torch.float64) or weight.dtype != weights[0].dtype:
+                raise DtypeError(
+                    f"All weights must be float32, or all float64; layer {k} has {weight.dtype}, layer 1 "
+                    f"{weights[0].dtype}."
+                )
         for k in range(1, len(weights)):
             expected, found = weights[k - 1].shape[-2] + intercept, weights[k].shape[-1]
             if found != expected:
@@ -79,6 +85,14 @@ class Architecture:
             raise ShapeError(
                 f"This network takes examples of shape (..., n, {self.n_features}), got {tuple(x.shape)}."
             )
+
+        try:
+            torch.broadcast_shapes(x.shape[:-2], self.replicas)
+        except RuntimeError as error:
+            raise ShapeError(
+                f"The leading axes of the examples {tuple(x.shape)} do not broadcast with the replicas "
+                f"{self.replicas}."
+            ) from error
 
     def __str__(self) -> str:
         sizes = "-".join(map(str, (self.n_features, *self.hidden_layer_sizes, 1)))

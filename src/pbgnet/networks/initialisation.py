@@ -6,12 +6,11 @@ An initialisation maps the sizes of a network to a list of matrices; none is lef
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import OptionError
+from pbgnet.exceptions import DtypeError, OptionError
 from pbgnet.validation import check_name, positive_int
 
 __all__ = ["INITIALISATIONS", "initial_weights"]
@@ -20,9 +19,10 @@ Fill = Callable[[Tensor, torch.Generator | None], Tensor]
 
 
 def _xavier_normal(weight: Tensor, generator: torch.Generator | None) -> Tensor:
-    if generator is None:
+    if not isinstance(generator, torch.Generator) or generator.device.type != weight.device.type:
         raise OptionError(
-            "xavier_normal draws random weights: pass generator=torch.Generator(device).manual_seed(seed)."
+            f"xavier_normal draws random weights on {weight.device}: pass "
+            "generator=torch.Generator(device).manual_seed(seed)."
         )
     m, d = weight.shape[-2:]
     return weight.normal_(0.0, math.sqrt(2.0 / (m + d)), generator=generator)
@@ -46,7 +46,8 @@ def initial_weights(
     generator: torch.Generator | None = None,
     replicas: Sequence[int] = (),
     intercept: bool = True,
-    **factory: Any,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
 ) -> list[Tensor]:
     """Make the weight matrices of a network, first layer first.
 
@@ -63,8 +64,8 @@ def initial_weights(
         Leading axes: many networks side by side, each drawn on its own.
     intercept : bool, default=True
         Add a column for a constant input to each matrix.
-    **factory
-        ``dtype`` and ``device`` of the matrices.
+    dtype, device
+        Of the matrices; PyTorch's defaults unless given.
 
     Returns
     -------
@@ -79,12 +80,17 @@ def initial_weights(
     [(10, 785), (1, 11)]
     """
     fill = INITIALISATIONS[check_name("initialisation", initialisation, INITIALISATIONS)]
-    hidden = [positive_int("hidden_layer_sizes", size) for size in hidden_layer_sizes]
-    sizes = [positive_int("n_features", n_features), *hidden, 1]
-    leading = [positive_int("replicas", count) for count in replicas]
+    sizes = [positive_int("n_features", n_features), *_counts("hidden_layer_sizes", hidden_layer_sizes), 1]
+    leading = _counts("replicas", replicas)
     weights = []
     for d, m in itertools.pairwise(sizes):
-        weight = torch.zeros(*leading, m, d + intercept, **factory)
+        weight = torch.zeros(*leading, m, d + intercept, dtype=dtype, device=device)
         fill(weight[..., :d], generator)
         weights.append(weight)
     return weights
+
+
+def _counts(name: str, values: object) -> list[int]:
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise DtypeError(f"{name} must be a sequence of whole numbers, e.g. (10,), got {values!r}.")
+    return [positive_int(name, value) for value in values]

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-from pbgnet.validation import check_interval
+from pbgnet.validation import check_finite
 
 __all__ = ["append_one", "unit_rows"]
 
@@ -44,15 +44,13 @@ def unit_rows(x: Tensor, intercept: bool, *, validate_args: bool = True) -> Tens
     >>> unit_rows(torch.tensor([[3.0, 4.0]]), intercept=False)
     tensor([[0.6000, 0.8000]])
     """
-    if not isinstance(x, Tensor) or not x.is_floating_point():
+    if not isinstance(x, Tensor) or x.dtype not in (torch.float32, torch.float64):
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise DtypeError(f"Examples must be a float32 or float64 tensor of shape (..., n, d), got {kind}.")
     if x.ndim < 2 or x.shape[-1] == 0:
         raise ShapeError(f"Examples must have shape (..., n, d) with d >= 1, got {tuple(x.shape)}.")
     if validate_args:
-        check_interval(
-            "x", x, -torch.inf, torch.inf, open_low=True, open_high=True, advice="Impute or drop such rows."
-        )
+        check_finite("x", x, "Impute or drop such rows.")
     rows = append_one(x) if intercept else x
     largest = rows.abs().amax(dim=-1, keepdim=True)
     if validate_args and bool((largest == 0).any()):

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.inputs import append_one
+from pbgnet.validation import check_finite
 
 __all__ = ["SignNetwork", "sign"]
 
@@ -47,6 +48,7 @@ class SignNetwork(nn.Module):
         super().__init__()
         self.architecture = Architecture.of(weights, intercept)
         for k, weight in enumerate(weights):
+            check_finite(f"weights[{k}]", weight.detach())
             self.register_buffer(f"weight_{k}", weight.detach().clone())
 
     @property
@@ -57,6 +59,7 @@ class SignNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Classify examples of shape (..., n, d) as -1 or 1: shape (..., n)."""
         self.architecture.check_examples(x, like=self.weights[0])
+        check_finite("x", x, "Impute or drop such rows.")
         values = x
         for weight in self.weights:
             inputs = append_one(values) if self.architecture.intercept else values

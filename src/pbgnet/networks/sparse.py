@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from pbgnet.autograd import first_order_only
 from pbgnet.exceptions import DomainError
 
 __all__ = ["PreparedRows", "SparseRows", "first_product"]
@@ -113,7 +113,7 @@ class _SparseProduct(torch.autograd.Function):
         return matrix @ weight.mT.contiguous()
 
     @staticmethod
-    @once_differentiable
+    @first_order_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[None, None, Tensor]:
         return None, None, (ctx.transposed @ grad_outputs[0].contiguous()).mT
 

@@ -35,7 +35,7 @@ def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:
     total = torch.zeros(n_replicas, dtype=torch.float64, device=data.y.device)
     with torch.no_grad():
         for part in data.chunks(_chunk_size(network)):
-            losses = linear_loss(network.output(part.rows, validate_args=False), part.y)
+            losses = linear_loss(network.output(part.rows, validate_args=False), part.y, validate_args=False)
             total += losses.sum(dim=-1, dtype=torch.float64)
     return total / len(data)
 
@@ -46,7 +46,7 @@ def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, 
     loss = torch.zeros(weights[0].shape[0], dtype=torch.float64, device=weights[0].device)
     gradients = [torch.zeros_like(w) for w in weights]
     for part in data.chunks(_chunk_size(network)):
-        losses = linear_loss(network.output(part.rows, validate_args=False), part.y)
+        losses = linear_loss(network.output(part.rows, validate_args=False), part.y, validate_args=False)
         share = losses.sum(dim=-1, dtype=torch.float64) / len(data)
         for total, gradient in zip(gradients, torch.autograd.grad(share.sum(), weights), strict=True):
             total.add_(gradient)

@@ -69,7 +69,8 @@ def fit(
     while state.epoch < max_epochs and not bool(state.finished.all()):
         total = torch.zeros_like(running)
         for i, (rows, y) in enumerate(batches.epoch()):
-            loss = linear_loss(network.output(rows, validate_args=False), y).mean(dim=-1, dtype=torch.float64)
+            losses = linear_loss(network.output(rows, validate_args=False), y, validate_args=False)
+            loss = losses.mean(dim=-1, dtype=torch.float64)
             running = torch.lerp(running, loss.detach(), horizon)
             total += loss.detach()
             gradients = _gradients(objective, loss, running, weights, ramp(state.epoch + i / len(batches)))

@@ -1,0 +1,30 @@
+"""What the hand-written derivatives of the package have in common."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from pbgnet.exceptions import SecondDerivativeError
+
+__all__ = ["first_order_only"]
+
+
+def first_order_only(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a backward pass refuse to be differentiated itself.
+
+    PyTorch's own `once_differentiable` notices only if the incoming gradient requires a gradient, which
+    that of a mean of losses does not: the second derivative would silently be 0.
+    """
+
+    @functools.wraps(backward)
+    def guarded(ctx: Any, *gradients: torch.Tensor) -> Any:
+        if torch.is_grad_enabled():  # only so under create_graph=True
+            raise SecondDerivativeError(
+                "This function has a first derivative only: call backward or grad without create_graph=True, "
+                'or use method="enumeration", which can be differentiated any number of times.'
+            )
+        return backward(ctx, *gradients)
+
+    return guarded
