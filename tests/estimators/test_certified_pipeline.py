@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from pbgnet.certificates import load_model, verify
 from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
     DomainError,
+    DtypeError,
     LabelError,
     OptionError,
     PBGNetError,
@@ -91,6 +94,14 @@ def test_clone_and_search():
     assert search.best_estimator_.certificate_.preprocessing.status == "inside"
 
 
+def test_prior_rows_can_be_chosen():
+    frame, y = make_table(100)
+    pipeline = make_certified_pipeline(PBGNetClassifier(random_state=0, max_epochs=2))
+    pipeline.fit(frame, y, prior_rows=np.arange(30))
+    assert pipeline.prior_rows_.tolist() == list(range(30))
+    assert pipeline.certificate_.inputs.n == 70
+
+
 def test_default_classifier():
     frame, y = make_table(60)
     assert CertifiedPipeline().fit(frame, y).classifier_.algorithm == "pbgnet_pre"
@@ -121,7 +132,14 @@ class TestBadInput:
 
     def test_parameters(self):
         frame, y = make_table(50)
-        with pytest.raises(DomainError, match="prior_fraction"):
-            CertifiedPipeline(prior_fraction=1.5).fit(frame, y)
+        for parameters in (
+            {"prior_fraction": 1.5},
+            {"prior_fraction": "x"},
+            {"classifier": LogisticRegression()},
+        ):
+            with pytest.raises(ValueError, match=next(iter(parameters))):
+                CertifiedPipeline(**parameters).fit(frame, y)
+        with pytest.raises(DtypeError, match="PBGNetClassifier directly"):
+            CertifiedPipeline().fit(sparse.eye_array(50).tocsr(), y)
         with pytest.raises(OptionError, match="sample_weight"):
             CertifiedPipeline().fit(frame, y, sample_weight=np.ones(50))

@@ -133,9 +133,38 @@ def test_monte_carlo_training_is_certified_exactly(table):
     assert classifier.verify(X, y).ok
 
 
+def test_what_is_free_does_not_change_the_prior(table):
+    X, y = table
+    options = [
+        {},
+        {"n_restarts": 2},
+        {"max_epochs": 3},
+        {"solver": "adam", "max_epochs": 2},
+        {"solver": "adam", "objective": "catoni", "max_epochs": 2},
+        {"confidence": 0.9, "constant": "paper", "n_priors": 4},
+    ]
+    for algorithm in ("pbgnet_pre", "pbgnet"):
+        priors = {
+            PBGNetClassifier((3,), algorithm=algorithm, random_state=0, **{"max_epochs": 1, **option})
+            .fit(X, y)
+            .certificate_.fingerprints.prior
+            for option in options
+        }
+        assert len(priors) == 1
+
+
+def test_a_refit_that_fails_leaves_the_old_fit(table):
+    X, y = table
+    classifier = PBGNetClassifier(random_state=0, max_epochs=1).fit(X, y)
+    before = classifier.certificate_
+    with pytest.raises(DomainError, match="names a row twice"):
+        classifier.fit(X, y, prior_rows=[1, 1, 2])
+    assert classifier.certificate_ == before
+
+
 def test_linear_classifier_and_depth(table):
     X, y = table
-    for sizes in ((), (4, 3), (1,)):
+    for sizes in ((), (4, 3), (1,), 2):
         classifier = PBGNetClassifier(sizes, random_state=0, max_epochs=2).fit(X, y)
         assert classifier.verify(X, y).ok
 
@@ -248,6 +277,7 @@ class TestBadInput:
         X, y = table
         with pytest.raises(OptionError, match="sample_weight is refused"):
             PBGNetClassifier().fit(X, y, sample_weight=np.ones(len(y)))
+        assert PBGDClassifier().fit(X, y, sample_weight=None).classes_.tolist() == ["no", "yes"]
         with pytest.raises(OptionError, match="no parameter groups"):
             PBGNetClassifier().fit(X, y, groups=y)
 
@@ -271,7 +301,7 @@ class TestBadInput:
             {"prior_fraction": 0.0},
             {"n_restarts": 0},
             {"learning_rate": -1.0},
-            {"hidden_layer_sizes": 10},
+            {"hidden_layer_sizes": 0},
             {"n_priors": 0},
         ],
     )
@@ -285,6 +315,8 @@ class TestBadInput:
             PBGNetClassifier(sizes).fit(*table)
 
     def test_combinations_that_cannot_work(self, table):
+        with pytest.raises(OptionError, match="weight_decay has no effect"):
+            PBGNetClassifier(weight_decay=0.1).fit(*table)
         with pytest.raises(OptionError, match="solver='adam'"):
             PBGNetClassifier(aggregation="monte_carlo").fit(*table)
         with pytest.raises(OptionError, match="solver='adam'"):

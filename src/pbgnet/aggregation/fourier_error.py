@@ -159,7 +159,7 @@ def choose_nodes(weight: Tensor, tolerance: float, mean: Tensor | None = None) -
     if not widest < 2 * math.pi * MAX_NODES / z:
         raise DomainError(
             f"Weights with a spread of {widest:.3g} would need more than {MAX_NODES} Fourier nodes. "
-            "Such neurons are step functions: scale the weights down or add weight decay."
+            "Such neurons are step functions; usually the learning rate is too high."
         )
     return FourierNodes(step=2 * math.pi / reach, n_nodes=max(1, math.ceil(z * widest / (2 * math.pi))))
 

@@ -13,12 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pbgnet.certificates import PreprocessingRecord, PriorRecord, certify
-from pbgnet.certificates.split import as_rows
+from pbgnet.certificates.inputs import Inputs
+from pbgnet.certificates.split import as_rows, check_split
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.split import certified_rows_of, draw_prior_rows
 from pbgnet.exceptions import DomainError, FewRowsWarning, LabelError, OptionError
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
-from pbgnet.preprocessing import TablePreprocessor
+from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 from pbgnet.training import FitResult, TrainingData, prepare_rows
 
 __all__ = ["CertifiedClassifier", "choose_device", "encode_binary", "refuse_fit_parameters", "training_data"]
@@ -111,25 +112,29 @@ class CertifiedClassifier(CertifiedPredictor):
     ) -> Self:
         """Learn from features and signs, and certify on the table as the user has it."""
         certified_rows = certified_rows_of(len(signs), prior_rows)
+        classes, names = tuple(self.classes_.tolist()), column_names(table)
+        # What certifying would refuse is refused before the time is spent on training.
+        check_split(prior_rows, certified_rows)
+        Inputs(classes, names, preprocessor).features(take_rows(table, certified_rows), features.shape[1])
         result = self._learn(features, signs, prior_rows, seeds)
-        self.network_, self.history_, self.certified_model_ = result.network, result.history, None
+        model = None
         if isinstance(result.network, AggregatedNetwork):
-            names = getattr(table, "columns", None)
-            self.certified_model_ = certify(
+            model = certify(
                 result.network,
                 table,
                 labels,
-                classes=tuple(self.classes_.tolist()),
+                classes=classes,
                 prior=self._prior_record(result, len(prior_rows), seeds),
                 prior_rows=prior_rows,
                 certified_rows=certified_rows,
-                feature_names=None if names is None else tuple(str(name) for name in names),
+                feature_names=names,
                 preprocessor=preprocessor,
                 preprocessing=OUTSIDE if preprocessor is None else None,
                 confidence=float(self.confidence),
                 n_priors=int(self.n_priors),
                 constant=self.constant,
             )
+        self.network_, self.history_, self.certified_model_ = result.network, result.history, model
         return self
 
     def _seeds(self) -> list[int]:
@@ -184,6 +189,7 @@ def encode_binary(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
     """Raise for parameters of fit that the proof has no place for."""
+    parameters = {name: value for name, value in parameters.items() if value is not None}
     if "sample_weight" in parameters:
         raise OptionError("sample_weight is refused: the bound counts every certified row once.")
     if parameters:

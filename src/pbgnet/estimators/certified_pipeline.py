@@ -1,19 +1,23 @@
 """From a table of mixed types to a certified classifier, with the preprocessing inside the proof."""
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from scipy import sparse
+from sklearn.base import _fit_context, clone
 from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from pbgnet.certificates import CertifiedModel
+from pbgnet.certificates.split import as_rows
 from pbgnet.estimators.base import FEWEST_ROWS, CertifiedClassifier, encode_binary, refuse_fit_parameters
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.split import draw_prior_rows
-from pbgnet.exceptions import DomainError, LabelError, ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 
 __all__ = ["CertifiedPipeline", "make_certified_pipeline"]
@@ -29,6 +33,8 @@ class CertifiedPipeline(CertifiedPredictor):
     ----------
     classifier : PBGNetClassifier or PBGDClassifier, default=None
         Fitted on the preprocessed table; `PBGNetClassifier()` unless given.
+    preprocessor : TablePreprocessor, default=None
+        Fitted on the prior rows; `TablePreprocessor()` unless given.
     prior_fraction : float, default=None
         Share of the rows set apart for preprocessing and prior; the classifier's own unless given, or
         one half.
@@ -62,10 +68,21 @@ class CertifiedPipeline(CertifiedPredictor):
     ('inside', True)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "classifier": [CertifiedClassifier, None],
+        "preprocessor": [TablePreprocessor, None],
+        "prior_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
     def __init__(
-        self, classifier: CertifiedClassifier | None = None, *, prior_fraction: float | None = None
+        self,
+        classifier: CertifiedClassifier | None = None,
+        *,
+        preprocessor: TablePreprocessor | None = None,
+        prior_fraction: float | None = None,
     ) -> None:
         self.classifier = classifier
+        self.preprocessor = preprocessor
         self.prior_fraction = prior_fraction
 
     def __sklearn_tags__(self) -> Any:
@@ -75,7 +92,15 @@ class CertifiedPipeline(CertifiedPredictor):
         tags.input_tags.categorical = True
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, **refused: Any) -> Self:  # noqa: N803
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        *,
+        prior_rows: ArrayLike | None = None,
+        **refused: Any,
+    ) -> Self:
         """Split, preprocess, train and certify.
 
         Parameters
@@ -84,21 +109,29 @@ class CertifiedPipeline(CertifiedPredictor):
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,)
             Labels of two classes, none missing.
+        prior_rows : array-like of int, optional
+            Rows for preprocessing and prior, instead of a random draw. The choice must not depend on the
+            labels of the other rows, which are certified.
         """
         refuse_fit_parameters(refused)
+        if sparse.issparse(X):
+            raise DtypeError(
+                "A sparse matrix needs no such preprocessing: give it to PBGNetClassifier directly."
+            )
         table = X if hasattr(X, "columns") else np.asarray(X)
         labels = _check_labels(y, table)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
         classifier._validate_params()
         self.classes_, signs = encode_binary(labels)
         split_seed, *seeds = classifier._seeds()
-        prior_rows = draw_prior_rows(len(signs), self._fraction(classifier), split_seed)
-        self.preprocessor_ = TablePreprocessor().fit(take_rows(table, prior_rows))
-        features = self.preprocessor_.transform(table)
+        if prior_rows is None:
+            prior_rows = draw_prior_rows(len(signs), self._fraction(classifier), split_seed)
+        apart = as_rows("prior_rows", prior_rows)
+        preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
+        features = preprocessor.fit(take_rows(table, apart)).transform(table)
         classifier.classes_, classifier.n_features_in_ = self.classes_, features.shape[1]
-        self.classifier_ = classifier._fit_table(
-            table, labels, features, signs, prior_rows, seeds, self.preprocessor_
-        )
+        classifier._fit_table(table, labels, features, signs, apart, seeds, preprocessor)
+        self.preprocessor_, self.classifier_ = preprocessor, classifier
         self.n_features_in_ = table.shape[1]
         if (names := column_names(table)) is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -122,22 +155,23 @@ class CertifiedPipeline(CertifiedPredictor):
         return self.classifier_.history_
 
     def _fraction(self, classifier: CertifiedClassifier) -> float:
-        fraction = self.prior_fraction
-        if fraction is None:
-            fraction = getattr(classifier, "prior_fraction", 0.5)
-        if not 0 < fraction < 1:
-            raise DomainError(f"prior_fraction must lie between 0 and 1, got {fraction!r}.")
-        return float(fraction)
+        if self.prior_fraction is not None:
+            return float(self.prior_fraction)
+        return float(getattr(classifier, "prior_fraction", 0.5))
 
 
 def make_certified_pipeline(
-    classifier: CertifiedClassifier | None = None, *, prior_fraction: float | None = None
+    classifier: CertifiedClassifier | None = None,
+    *,
+    preprocessor: TablePreprocessor | None = None,
+    prior_fraction: float | None = None,
 ) -> CertifiedPipeline:
-    """Make a `CertifiedPipeline` around a classifier, or around `PBGNetClassifier()`.
+    """Make a `CertifiedPipeline`; what is not given is made with its defaults.
 
     Parameters
     ----------
     classifier : PBGNetClassifier or PBGDClassifier, optional
+    preprocessor : TablePreprocessor, optional
     prior_fraction : float, optional
         Share of the rows set apart for preprocessing and prior.
 
@@ -147,7 +181,11 @@ def make_certified_pipeline(
     >>> make_certified_pipeline().classifier
     PBGNetClassifier()
     """
-    return CertifiedPipeline(classifier or PBGNetClassifier(), prior_fraction=prior_fraction)
+    return CertifiedPipeline(
+        classifier or PBGNetClassifier(),
+        preprocessor=preprocessor or TablePreprocessor(),
+        prior_fraction=prior_fraction,
+    )
 
 
 def _check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:

@@ -34,7 +34,7 @@ class PBGNetClassifier(CertifiedClassifier):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=(10,)
+    hidden_layer_sizes : int or sequence of int, default=(10,)
         Neurons per hidden layer; empty for a linear classifier.
     algorithm : {"pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="pbgnet_pre"
         The paper's learning algorithms. "pbgnet_pre" trains the prior on a part of the rows and
@@ -60,13 +60,13 @@ class PBGNetClassifier(CertifiedClassifier):
     n_restarts : int, default=1
         Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
     n_priors : int, default=1
-        Number of fits (other widths, seeds, prior fractions ...) among which you select by looking at the
-        certificates or at the certified rows. Each has its own prior and pays its share of the confidence.
+        Number of priors among which you select by looking at the certificates or at the certified rows:
+        see Notes.
     batch_size : int or "auto", default="auto"
         Rows per step of Adam; "auto" is the paper's choice, 32, and 64 from 20 000 rows on. The hybrid
         solver, whose Adam only looks for a good basin of the bound, takes 256 for that.
     learning_rate : float, default=0.1
-        First learning rate of Adam.
+        First learning rate of Adam, also for the prior of "pbgnet_pre".
     max_epochs : int, default=None
         Most epochs of Adam; 8 for the hybrid solver and 150 for Adam alone unless given.
     weight_decay : float, default=None
@@ -93,6 +93,15 @@ class PBGNetClassifier(CertifiedClassifier):
     prior_rows_, certified_rows_ : ndarray of int
         The split of the rows given to fit.
 
+    Notes
+    -----
+    For one prior the certificate holds for every posterior at once: `n_restarts`, `solver`, `objective`
+    and `max_epochs` may be chosen freely after looking at certificates. Every further *prior* that could
+    have been chosen costs confidence: other hidden layers, seeds, prior fractions or rows, and for
+    "pbgnet_pre" also another `learning_rate`, `batch_size`, `aggregation` or `n_samples`, which train the
+    prior. If you compare k such fits, or let `GridSearchCV` compare them on rows that are certified
+    afterwards, set ``n_priors=k`` in all of them.
+
     References
     ----------
     Letarte, Germain, Guedj, Laviolette (2019), "Dichotomize and Generalize: PAC-Bayesian Binary
@@ -113,7 +122,7 @@ class PBGNetClassifier(CertifiedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "hidden_layer_sizes": ["array-like"],
+        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "aggregation": [StrOptions(set(METHODS))],
@@ -181,6 +190,11 @@ class PBGNetClassifier(CertifiedClassifier):
         self, features: Any, signs: NDArray[np.float64], prior_rows: NDArray[np.int64], seeds: list[int]
     ) -> FitResult:
         algorithm = ALGORITHMS[self.algorithm]
+        if algorithm.minimises_bound and self.weight_decay is not None:
+            raise OptionError(
+                f"weight_decay has no effect on {self.algorithm!r}, whose penalty is the divergence; "
+                "leave it out."
+            )
         n_rows, n_features = features.shape
         recipe = self._recipe(n_rows, n_features, seeds)
 

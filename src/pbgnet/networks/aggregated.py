@@ -180,7 +180,8 @@ class AggregatedNetwork(nn.Module):
                 raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(part).__name__}.")
             if (part.dtype, part.device) != (first.dtype, first.device):
                 raise DtypeError(
-                    f"Prepared rows must be {first.dtype} on {first.device}, got {part.dtype} on {part.device}."
+                    f"Prepared rows must be {first.dtype} on {first.device}, "
+                    f"got {part.dtype} on {part.device}."
                 )
             if part.shape[-1] != first.shape[-1]:
                 raise ShapeError(
@@ -215,4 +216,5 @@ def _first_layer_rounding(weight: Tensor) -> Tensor:
     """
     length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)
     unit = product_unit(weight)
-    return unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)
+    rounding = unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)
+    return rounding.clamp_max(2.0)  # both values lie in [-1, 1]

@@ -297,10 +297,14 @@ def _fit_loss(
 
 
 def _pretrain(recipe: Recipe, network: AggregatedNetwork, examples: TrainingData, history: History) -> None:
-    """Minimise the linear loss on the prior rows for a fixed number of epochs (paper: 20)."""
+    """Minimise the linear loss on the prior rows for a number of epochs (paper: 20); the best one counts.
+
+    The seed of its batches is its own, so that the number of restarts does not change the prior.
+    """
     decay = torch.zeros(1, dtype=torch.float64, device=recipe.device)
     rates = torch.full_like(decay, recipe.learning_rate)
-    generators = recipe.generators(recipe.n_restarts + 1)[-1:]
+    seed = int(np.random.SeedSequence([recipe.batch_seed, 1]).generate_state(1)[0])
+    generators = [torch.Generator().manual_seed(seed)]
     problem = Problem(network, examples, LinearLoss(decay), generators, rates)
     course = Course(recipe.pretraining_batch_size, recipe.pretraining_epochs)
     with Progress(recipe.verbose) as progress:
