@@ -52,7 +52,7 @@ def build():
         if kind == "inside":
             preprocessor = TablePreprocessor().fit(table[prior_rows])
             network = make_network(preprocessor.n_features_out_)
-            prior = PriorRecord("pretrained", "trained", seed=7, n_rows=N // 2)
+            prior = PriorRecord("pretrained", "trained", n_rows=N // 2)
         else:
             preprocessor, prior_rows, certified_rows = None, np.array([], dtype=np.int64), rows
             table = table[:, :1].astype(np.float64)

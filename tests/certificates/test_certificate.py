@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbgnet.certificates import Certificate, PreprocessingRecord, PriorRecord
+from pbgnet.certificates import Certificate, PreprocessingRecord, PriorRecord, SplitRecord, fingerprint_json
 from pbgnet.certificates.records import parse_json
 from pbgnet.certificates.words import assumptions, round_up, statement
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError
@@ -44,7 +44,13 @@ def test_everything_that_should_be_there_is_there(model):
     data = json.loads(model.certificate.to_json())
     assert data["schema"] == "pbgnet-certificate"
     assert data["version"] == 1
-    assert set(data["fingerprints"]) == {"data", "split", "prior", "posterior", "preprocessing"}
+    assert set(data["fingerprints"]) == {
+        *["data", "features", "labels", "columns"],
+        *["split", "prior", "posterior", "preprocessing"],
+    }
+    assert data["split"] == {"how": "given", "seed": None, "fraction": None}
+    assert data["n_rows_total"] == 240
+    assert len(data["seal"]) == 64
     assert set(data["versions"]) == {"pbgnet", "torch", "numpy", "python"}
     assert data["bound"]["name"] == "seeger"
     assert data["loss"] == "linear"
@@ -52,6 +58,17 @@ def test_everything_that_should_be_there_is_there(model):
     assert data["prior"]["kind"] == "pretrained"
     assert data["preprocessing"]["status"] == "inside"
     assert data["aggregation"] == {"method": "fourier", "tolerance": 1e-10}
+
+
+def test_the_seal_covers_everything_else(model):
+    data = model.certificate.to_dict()
+    seal = data.pop("seal")
+    assert seal == model.certificate.seal == fingerprint_json(data)
+    for path in leaves(data):
+        changed = copy.deepcopy(data)
+        parent, key = at(changed, path)
+        parent[key] = "other"
+        assert fingerprint_json(changed) != seal
 
 
 def test_each_key_is_required_and_no_other_is_allowed(model):
@@ -112,6 +129,10 @@ def test_each_value_of_a_wrong_type_is_named(model):
         ("prior.kind", "leaked"),
         ("prior.seed", -1),
         ("preprocessing.status", "maybe"),
+        ("split.how", "stratified"),
+        ("split.seed", 3),
+        ("n_rows_total", 0),
+        ("seal", "0" * 63),
         ("held_out.n_errors", -1),
         ("fingerprints.data", "0" * 63),
         ("fingerprints.data", "G" * 64),
@@ -140,7 +161,8 @@ def test_impossible_values_are_named(model, path, value):
         ('{"schema": ' + "9" * 5000 + "}", "not valid JSON"),
         ('{"schema": Infinity}', "Infinity"),
         (
-            '{"schema": "pbgnet-certificate", "version": 1, "statement": 1, "assumptions": 1, "written": 1}',
+            '{"schema": "pbgnet-certificate", "version": 1, "statement": 1, "assumptions": 1, "seal": 1, '
+            '"written": 1}',
             "written",
         ),
     ],
@@ -195,6 +217,12 @@ def test_the_assumptions_name_what_the_proof_rests_on():
     assert "outside the proof" in words
     assert "(a scaler)." in words
     assert "not of the plain sign network" in words
+    assert "rows of the prior were" not in words
+    given = " ".join(assumptions(1, "pretrained", "none", "", "given"))
+    assert (
+        "chosen by the user, who vouches that the choice does not depend on the certified rows' lab" in given
+    )
+    assert "rows of the prior were drawn at random" in " ".join(assumptions(1, "zero", "none", "", "drawn"))
 
 
 def test_records_check_what_they_are_given():
@@ -202,6 +230,14 @@ def test_records_check_what_they_are_given():
         PriorRecord("leaked")
     with pytest.raises(DomainError, match="status must be one of"):
         PreprocessingRecord("some")
+    for options in ({"seed": 3}, {"fraction": 0.5}, {}):
+        with pytest.raises(DomainError, match="seed and fraction are needed for a drawn split"):
+            SplitRecord("drawn", **options)
+    for how in ("given", "none"):
+        with pytest.raises(DomainError, match=f"belong to a split that was drawn; this one is '{how}'"):
+            SplitRecord(how, fraction=0.5)
+    with pytest.raises(DomainError, match="fraction must be below 1"):
+        SplitRecord("drawn", seed=0, fraction=1.0)
     with pytest.raises(DtypeError, match="seed must be a whole number, got '7' of type str"):
         PriorRecord("random", seed="7")
     with pytest.raises(DtypeError, match="n_rows must be a whole number"):

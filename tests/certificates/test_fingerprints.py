@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as npst
 from scipy import sparse
 
 from pbgnet.certificates import (
+    describe_data,
     fingerprint_array,
     fingerprint_data,
     fingerprint_json,
@@ -125,7 +126,8 @@ def test_labels():
 @pytest.mark.parametrize(
     ("labels", "error"),
     [
-        ([[0], [1]], ShapeError),
+        ([[0, 1], [1, 0]], ShapeError),
+        ([[[0]], [[1]]], ShapeError),
         ([None, "a"], LabelError),
         ([np.nan, 1.0], LabelError),
         ([1j], LabelError),
@@ -135,6 +137,37 @@ def test_labels():
 def test_labels_that_are_none(labels, error):
     with pytest.raises(error):
         fingerprint_labels(labels)
+
+
+def test_the_form_of_the_data_does_not_matter():
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    one = describe_data(x, ["a", "b", "a"])
+    forms = [x.astype(bool), x.astype(object), x.astype(int), x.tolist(), x.astype(bool).tolist()]
+    forms += [x.astype(bool).astype(object), np.array([[True, 0], [0, 1.0], [1, True]], dtype=object)]
+    for form in forms:
+        for labels in (["a", "b", "a"], [["a"], ["b"], ["a"]], np.array([["a"], ["b"], ["a"]], dtype=object)):
+            assert describe_data(form, labels) == one
+    assert one.data == fingerprint_data(x, ["a", "b", "a"])
+    assert fingerprint_array(x.astype(bool)) == fingerprint_array(x)
+    assert fingerprint_labels([True, False]) != fingerprint_labels([1, 0])
+
+
+def test_each_part_of_the_data_has_its_own():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
+    one = describe_data(frame, [0, 1])
+
+    def changed(table, labels):
+        other = describe_data(table, labels)
+        assert other.data != one.data
+        return {key for key, value in vars(other).items() if value != vars(one)[key]}
+
+    assert changed(frame.rename(columns={"a": "A"}), [0, 1]) == {"columns"}
+    assert changed(frame.assign(a=[1, 3]), [0, 1]) == {"features"}
+    assert changed(frame, [1, 1]) == {"labels"}
+    assert changed(frame.iloc[:1], [0]) == {"features", "labels", "n_rows"}
+    assert changed(frame[["b", "a"]], [0, 1]) == {"features", "columns"}
+    assert changed(frame.to_numpy(), [0, 1]) == {"columns"}
 
 
 def test_split_and_json_and_strangers():

@@ -9,7 +9,17 @@ from scipy import sparse
 
 from pbgnet.aggregation import Enumeration, MonteCarlo
 from pbgnet.bounds import chernoff_bound, clopper_pearson_bound, seeger_bound
-from pbgnet.certificates import PreprocessingRecord, PriorRecord, certify, evaluate, issue_certificate
+from pbgnet.certificates import (
+    DataFingerprints,
+    PreprocessingRecord,
+    PriorRecord,
+    SplitRecord,
+    certify,
+    check_split,
+    draw_prior_rows,
+    evaluate,
+    issue_certificate,
+)
 from pbgnet.certificates.issue import delta_of
 from pbgnet.exceptions import (
     DomainError,
@@ -22,7 +32,7 @@ from pbgnet.exceptions import (
 )
 from pbgnet.networks import AggregatedNetwork, initial_weights
 
-SHA = "0" * 64
+DATA = DataFingerprints(400, "0" * 64, "1" * 64)
 
 
 @pytest.fixture
@@ -40,7 +50,7 @@ def issue(network, x, y, **options):
         "prior": PriorRecord("given", "a test"),
         "prior_rows": [],
         "certified_rows": range(len(y)),
-        "data_fingerprint": SHA,
+        "data": DATA,
         **options,
     }
     return issue_certificate(network, x, y, **options)
@@ -165,7 +175,7 @@ def test_a_hopeless_network_gets_the_trivial_bound(problem):
     [
         ({"prior_rows": [5]}, PriorLeakageError, "1 of the 300 certified rows are also prior rows.* row 5"),
         ({"certified_rows": range(299)}, ShapeError, "names 299 rows, but x has 300"),
-        ({"certified_rows": [0] * 300}, DomainError, "names a row twice"),
+        ({"certified_rows": [9, 8, 8] * 100}, DomainError, "names a row twice, row 8;"),
         ({"certified_rows": range(-1, 299)}, DomainError, "count from 0"),
         ({"certified_rows": np.ones(300, dtype=bool)}, DtypeError, "np.flatnonzero"),
         ({"certified_rows": [[0]]}, ShapeError, "one list"),
@@ -174,15 +184,71 @@ def test_a_hopeless_network_gets_the_trivial_bound(problem):
         ({"confidence": math.nan}, DomainError, "confidence"),
         ({"n_priors": 0}, DomainError, "n_priors must be at least 1"),
         ({"constant": "pap"}, UnknownNameError, "Did you mean 'paper'"),
-        ({"data_fingerprint": "abc"}, DomainError, "data must look like"),
+        ({"data": DataFingerprints(300, "abc", "1" * 64)}, DomainError, "features must look like"),
+        (
+            {"data": DataFingerprints(200, "0" * 64, "1" * 64)},
+            DomainError,
+            "names row 299, but the table ends",
+        ),
         ({"prior": PriorRecord("random")}, DomainError, "needs its seed"),
         ({"prior": PriorRecord("zero", n_rows=3)}, DomainError, "sees no rows"),
-        ({"prior": PriorRecord("pretrained", n_rows=3)}, DomainError, "between 1 and 0 rows"),
+        ({"prior": PriorRecord("pretrained", n_rows=3)}, DomainError, "saw the 0 prior rows, but its n_rows"),
+        (
+            {"prior": PriorRecord("pretrained", n_rows=3), "prior_rows": range(300, 304)},
+            DomainError,
+            "saw the 4 prior rows, but its n_rows is 3",
+        ),
+        ({"prior": PriorRecord("zero", seed=3)}, DomainError, "'zero' has no seed, but its seed is 3"),
+        ({"prior": PriorRecord("given", initialisation="zero")}, DomainError, "is not drawn, but its init"),
+        ({"prior": PriorRecord("random", seed=1, initialisation="x")}, DomainError, "unknown initialisation"),
+        ({"prior": PriorRecord("given", n_rows=3)}, DomainError, "saw 3 rows, but there are 0 prior rows"),
+        ({"split": SplitRecord("given")}, DomainError, "said to be 'given', but there are 0 prior rows"),
+        (
+            {"split": SplitRecord("none"), "prior_rows": [300]},
+            DomainError,
+            "said to be 'none', but there are 1 prior rows",
+        ),
+        (
+            {"split": SplitRecord("drawn", seed=3, fraction=0.25), "prior_rows": range(300, 400)},
+            DomainError,
+            "not those that seed 3 draws from 400 rows",
+        ),
     ],
 )
 def test_what_the_theorem_does_not_cover_is_refused(problem, options, error, message):
     with pytest.raises(error, match=message):
         issue(*problem, **options)
+
+
+def test_a_drawn_split_is_recorded(problem):
+    prior_rows = draw_prior_rows(400, 0.25, seed=3)
+    certified_rows = np.setdiff1d(np.arange(400), prior_rows)
+    record = SplitRecord("drawn", seed=3, fraction=0.25)
+    certificate = issue(*problem, split=record, prior_rows=prior_rows, certified_rows=certified_rows)
+    assert certificate.split == record
+    assert any("drawn at random, from the seed stated" in each for each in certificate.assumptions[2:])
+    assert issue(*problem).split == SplitRecord("none")
+    assert issue(*problem, prior_rows=[300, 301]).split == SplitRecord("given")
+
+
+@pytest.mark.parametrize(
+    ("n", "fraction", "count"), [(10, 0.5, 5), (10, 0.01, 1), (10, 0.99, 9), (2, 0.5, 1)]
+)
+def test_prior_rows_are_drawn_without_repetition(n, fraction, count):
+    rows = draw_prior_rows(n, fraction, seed=1)
+    assert rows.dtype == np.int64
+    assert rows.size == np.unique(rows).size == count
+    np.testing.assert_array_equal(rows, np.sort(np.random.default_rng(1).permutation(n)[:count]))
+
+
+def test_the_split_can_be_checked_before_training():
+    with pytest.raises(PriorLeakageError, match="for example row 2"):
+        check_split([1, 2], [2, 3])
+    with pytest.raises(DomainError, match="prior_rows names a row twice, row 1"):
+        check_split([2, 1, 1], [3])
+    with pytest.raises(DomainError, match="certified_rows names row 9, but the table ends with row 8"):
+        check_split([0], [9], 9)
+    assert check_split([0], [8], 9).certified_rows.tolist() == [8]
 
 
 def test_delta_reads_as_written():
@@ -200,6 +266,13 @@ def test_certify_takes_the_users_own_table(build):
         build(classes=("no", "maybe"))
     with pytest.raises(PriorLeakageError):
         build(prior_rows=model.certified_rows[:3])
+    with pytest.raises(DomainError, match="names row 240, but the table ends with row 239"):
+        build(certified_rows=[240])
+    with pytest.raises(ShapeError, match="The table has 2 rows, but there are 3 labels"):
+        certify(
+            model.network, np.eye(2), [0, 1, 1], classes=(0, 1), prior=PriorRecord("zero"),
+            prior_rows=[], certified_rows=[0],
+        )  # fmt: skip
     with pytest.raises(OptionError, match="says that there is none"):
         build(preprocessing=PreprocessingRecord("none"))
     outside, *_ = build("zero", preprocessing=PreprocessingRecord("outside", "a scaler"))

@@ -307,3 +307,14 @@ def test_absurdly_large_json_is_refused(folder, monkeypatch):
 def test_no_folder(tmp_path):
     with pytest.raises(DamagedFileError, match="There is no model folder"):
         load_model(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_all_files_have_the_mode_of_the_umask(model, tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        folder = save_model(model, tmp_path / "model")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o666 & ~umask}

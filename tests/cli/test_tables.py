@@ -9,9 +9,10 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
+from pbgnet.cli.cells import parse_labels  # noqa: E402
 from pbgnet.cli.outcome import Note  # noqa: E402
-from pbgnet.cli.tables import MISSING, read_table, write_table  # noqa: E402
-from pbgnet.exceptions import DamagedFileError, OutputExistsError, ShapeError  # noqa: E402
+from pbgnet.cli.tables import MISSING, check_finite, place, read_table, write_table  # noqa: E402
+from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError, ShapeError  # noqa: E402
 
 
 def put(tmp_path, content, name="t.csv"):
@@ -22,9 +23,61 @@ def put(tmp_path, content, name="t.csv"):
 
 @pytest.mark.parametrize("mark", [*MISSING, " ?"])
 def test_markers_of_missing_values(tmp_path, mark):
-    frame = read_table(put(tmp_path, f"a,b,c\n1,x,0\n{mark},{mark},1\n"))
-    assert frame["a"].isna().tolist() == frame["b"].isna().tolist() == [False, True]
-    assert frame["a"].dtype == np.float64
+    path = put(tmp_path, f"a,b,c\n1,x,0\n{mark},{mark},1\n")
+    frame = read_table(path)
+    assert frame["a"].tolist() == ["1", None]
+    assert frame["b"].tolist() == ["x", None]
+    typed = read_table(path, as_text=False)
+    assert typed["a"].isna().tolist() == typed["b"].isna().tolist() == [False, True]
+    assert typed["a"].dtype == np.float64
+
+
+def test_cells_are_texts_whatever_the_others_hold(tmp_path):
+    plain = read_table(put(tmp_path, "a,b,c\n007,1.50,True\n2, x ,\n3,1e3\n"))
+    assert plain.to_numpy().tolist() == [["007", "1.50", "True"], ["2", "x", None], ["3", "1e3", None]]
+    changed = read_table(put(tmp_path, "a,b,c\n007,1.50,True\n2, x ,\nword,1e3,4\n"))
+    pd.testing.assert_frame_equal(plain[:2], changed[:2])
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["0", "1", "01"], [0, 1, 1]),
+        (["1.0", "-1", "1e0"], [1, -1, 1]),
+        (["0.5", "1"], [0.5, 1.0]),
+        (["True", "false"], [True, False]),
+        (["True", "1"], ["True", "1"]),
+        (["1", "1_0"], ["1", "1_0"]),
+        (["1", "inf"], ["1", "inf"]),
+        (["9007199254740993", "9007199254740992"], ["9007199254740993", "9007199254740992"]),
+        (["1e999", "1"], ["1e999", "1"]),
+    ],
+)
+def test_labels_are_numbers_or_truth_values_only_if_all_are(texts, expected):
+    found = parse_labels(texts).tolist()
+    assert found == expected
+    assert {type(value) for value in found} == {type(value) for value in expected}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_rows_are_named_by_their_line(tmp_path, name):
+    text = b'\xef\xbb\xbfa,b\r\n1,x\r\n\r\n2,"two\r\nlines"\r\n3, "y, z"\r\n'
+    path = put(tmp_path, gzip.compress(text) if name.endswith("gz") else text, name)
+    assert read_table(path)["a"].tolist() == ["1", "2", "3"]
+    assert [place(path, row) for row in range(3)] == ["line 2", "line 4", "line 6"]
+    assert place(tmp_path / "t.parquet", 0) == "row 1"
+
+
+def test_infinity_is_named_by_its_line_and_among_words_it_is_a_word(tmp_path):
+    for text in ("inf", "-Infinity", "1e999"):
+        path = put(tmp_path, f"a,b\n1,x\n?,y\n{text},z\n")
+        with pytest.raises(DomainError, match="'a' holds infinity in line 4"):
+            check_finite(read_table(path), path)
+    path = put(tmp_path, "a,b\nsup,1\ninf,2\n")
+    check_finite(read_table(path), path)
+    frame = pd.DataFrame({"a": [1.0, np.nan, np.inf]})
+    with pytest.raises(DomainError, match="'a' holds infinity in row 3"):
+        check_finite(frame, tmp_path / "t.parquet")
 
 
 def test_words_that_only_look_missing_are_kept(tmp_path):
@@ -43,7 +96,7 @@ def test_delimiters_and_byte_order_marks(tmp_path, delimiter, start):
     )
     frame = read_table(put(tmp_path, text))
     assert frame.columns.tolist() == ["a", "b, c; d", "e"]
-    assert frame.iloc[0].tolist() == [1, "x, y", 2]
+    assert frame.iloc[0].tolist() == ["1", "x, y", "2"]
 
 
 def test_blanks_after_commas_do_not_count(tmp_path):
@@ -63,7 +116,7 @@ def test_blanks_after_commas_do_not_count(tmp_path):
         ("t.csv", b"a,b\nna\xefve,1\n", "is not UTF-8 text"),
         ("t.csv", b'a,b\n"never closed,1\n', "is not a CSV table"),
         ("t.csv.gz", b"a,b\n1,2\n", "is not a whole gzip file"),
-        ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 100)[:-12], "is not a whole gzip file"),
+        ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 100, mtime=0)[:-12], "is not a whole gzip file"),
         ("t.parquet", b"a,b\n1,2\n", "is not a Parquet table"),
         ("t.parquet", b"PAR1PAR1", "is not a Parquet table"),
         ("t.xlsx", b"PK", "use .csv, .csv.gz or .parquet"),
@@ -117,7 +170,7 @@ def test_parquet_keeps_types_and_shows_the_index_as_a_column(tmp_path):
 def test_written_tables_can_be_read(tmp_path, name):
     frame = pd.DataFrame({"a": [0.1, 1 / 3], "b": ["x,y", 'q"']})
     write_table(frame, tmp_path / name)
-    pd.testing.assert_frame_equal(read_table(tmp_path / name), frame)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name, as_text=False), frame)
     with pytest.raises(OutputExistsError, match="pass --overwrite"):
         write_table(frame, tmp_path / name)
     write_table(frame.iloc[:1], tmp_path / name, overwrite=True)
@@ -141,10 +194,11 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_reading_gives_no_warnings_of_its_own(tmp_path):
     mixed = "a,b\n" + "1,x\n" * 50_000 + "z,y\n"  # pandas would warn of mixed types, chunk by chunk
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        frame = read_table(put(tmp_path, mixed))
-    assert {type(value) for value in frame["a"]} == {str}
+    for as_text in (True, False):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            frame = read_table(put(tmp_path, mixed), as_text=as_text)
+        assert {type(value) for value in frame["a"]} == {str}
 
 
 def test_exit_codes_for_files(run, made, tmp_path):

@@ -1,6 +1,7 @@
 """pbgnet verify: what is changed is found and named, without training being in sight."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 pd = pytest.importorskip("pandas")
+
+from pbgnet.certificates import VerificationReport, VerificationStep  # noqa: E402
+from pbgnet.cli.verify import show_steps  # noqa: E402
 
 
 def failures(payload):
@@ -29,11 +33,56 @@ def test_an_untouched_model_verifies(run, run_json, made):
 
 
 def test_rows_columns_and_formats_may_differ_where_it_does_not_matter(run, made, tmp_path):
-    frame = pd.read_csv(made / "table.csv", na_values=["?"])
-    frame[frame.columns[::-1]].assign(extra=1).to_parquet(tmp_path / "t.parquet", index=False)
-    result = run("verify", made / "model", tmp_path / "t.parquet")
+    frame = pd.read_csv(made / "table.csv", dtype=str, keep_default_na=False)
+    frame[frame.columns[::-1]].assign(extra=1).to_csv(tmp_path / "t.csv.gz", index=False, sep=";")
+    result = run("verify", made / "model", tmp_path / "t.csv.gz")
     assert result.exit_code == 0, result.output
     assert "'extra'" in result.stderr
+
+
+def test_a_model_of_a_csv_is_verified_with_a_csv(run, made, table, tmp_path):
+    table.to_parquet(tmp_path / "t.parquet", index=False)
+    result = run("verify", made / "model", tmp_path / "t.parquet")
+    assert result.exit_code == 2
+    assert "trained on a CSV" in result.stderr
+
+
+def test_a_model_of_parquet_is_verified_with_either(run, table, tmp_path, quick):
+    table.to_parquet(tmp_path / "t.parquet", index=False)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    arguments = (tmp_path / "t.parquet", "--target", "label", "--out", tmp_path / "m")
+    assert run("train", *arguments, *quick).exit_code == 0
+    for name in ("t.parquet", "t.csv"):
+        result = run("verify", tmp_path / "m", tmp_path / name)
+        assert result.exit_code == 0, result.output
+
+
+def test_steps_are_told_apart_by_their_status(capsys):
+    steps = [VerificationStep(name, "e", "f", name, f"why {name}") for name in ("ok", "trusted", "failed")]
+    report = VerificationReport(tuple(steps))
+    show_steps(report)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" f ")[-1].strip() for line in lines[1:4]] == ["ok", "on trust", "FAILED"]
+    assert lines[5:] == [
+        "  FAILED: failed: why failed",
+        "  on trust: trusted: why trusted",
+        "  note: ok: why ok",
+        report.summary,
+    ]
+
+
+def test_what_is_taken_on_trust_is_not_called_ok(run, run_json, made):
+    payload = run_json("verify", made / "model", made / "table.csv")
+    states = {step["name"]: step["status"] for step in payload["steps"]}
+    assert states["prior regenerated"] == "trusted"
+    assert states["bound"] == "ok"
+    trusted = list(states.values()).count("trusted")
+    lines = run("verify", made / "model", made / "table.csv").stdout.splitlines()
+    row = next(line for line in lines if line.startswith("prior regenerated"))
+    assert row.rstrip().endswith("on trust")
+    assert len(lines[: lines.index("")]) == 1 + len(states)  # a line each
+    assert any(line.startswith("  on trust: prior regenerated: ") for line in lines)
+    assert re.fullmatch(rf"Verified: {len(states) - trusted} steps .*{trusted} taken on trust\.", lines[-1])
 
 
 @pytest.mark.parametrize(
@@ -45,13 +94,13 @@ def test_rows_columns_and_formats_may_differ_where_it_does_not_matter(run, made,
                 if t["label"][0] == "no"
                 else t.assign(label=["no", *t["label"][1:]])
             ),
-            "data",
+            "data: labels",
         ),
-        (lambda t: t.assign(size=[99.0, *t["size"][1:]]), "data"),
-        (lambda t: t.iloc[::-1], "data"),
-        (lambda t: t.iloc[:-1], "data"),
-        (lambda t: t.drop(columns="colour"), "data"),
-        (lambda t: t.assign(label=["perhaps", *t["label"][1:]]), "data"),
+        (lambda t: t.assign(size=[99.0, *t["size"][1:]]), "data: features"),
+        (lambda t: t.iloc[::-1], "data: features"),
+        (lambda t: t.iloc[:-1], "data: number of rows"),
+        (lambda t: t.drop(columns="colour"), "data: columns"),
+        (lambda t: t.assign(label=["perhaps", *t["label"][1:]]), "data: labels"),
     ],
     ids=["label", "value", "order", "rows", "column", "class"],
 )
@@ -60,7 +109,7 @@ def test_changed_data_are_found(run, run_json, made, table, tmp_path, change, na
     result = run("verify", made / "model", tmp_path / "t.csv")
     assert result.exit_code == 1, result.output
     assert "NOT verified" in result.stdout
-    assert f"FAILED: {named}: " in result.stdout
+    assert re.search(rf"^{named} .* FAILED *$", result.stdout, re.MULTILINE)
     payload = run_json("verify", made / "model", tmp_path / "t.csv")
     assert (payload["exit_code"], payload["ok"]) == (1, False)
     assert named in failures(payload)

@@ -10,7 +10,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pbgnet.certificates import load_model, verify
+from pbgnet.certificates import draw_prior_rows, load_model, verify
 from pbgnet.estimators import PBGDClassifier, PBGNetClassifier
 from pbgnet.exceptions import (
     DomainError,
@@ -44,6 +44,7 @@ def test_fit_gives_a_classifier_with_a_certificate(fitted, table):
     assert 0 < certificate.bound.value < 0.5
     assert certificate.preprocessing.status == "outside"
     assert certificate.prior.kind == "pretrained"
+    assert certificate.split.how == "drawn"
     assert fitted.verify(X, y).ok
 
 
@@ -84,10 +85,7 @@ def test_split_is_random_and_complete(fitted, table):
     rows = np.concatenate([fitted.prior_rows_, fitted.certified_rows_])
     assert sorted(rows) == list(range(len(table[1])))
     # A plain random split: the classes are not balanced exactly, as a stratified one would.
-    shares = [
-        np.mean(table[1][PBGNetClassifier(random_state=s)._draw_prior_rows(400, s)] == "yes")
-        for s in range(30)
-    ]
+    shares = [np.mean(table[1][draw_prior_rows(400, 0.5, s)] == "yes") for s in range(30)]
     assert np.std(shares) > 0.01
 
 
@@ -97,6 +95,8 @@ def test_prior_rows_can_be_chosen(table):
     classifier = PBGNetClassifier(random_state=0, max_epochs=2).fit(X, y, prior_rows=chosen)
     assert (classifier.prior_rows_ == chosen).all()
     assert classifier.certificate_.inputs.n == 300
+    assert classifier.certificate_.split.how == "given"
+    assert "chosen by the user" in " ".join(classifier.certificate_.assumptions)
 
 
 def test_paying_for_more_priors_loosens_the_bound(table):

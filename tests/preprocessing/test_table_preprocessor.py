@@ -161,13 +161,17 @@ def test_many_categories_keep_the_frequent_ones():
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
-def test_infinity_is_refused(infinity):
+def test_infinity_is_refused_in_the_fitted_rows_and_missing_later(infinity):
     table = np.array([[1.0, 2.0], [3.0, infinity]])
     with pytest.raises(DomainError, match="Column 'x1' holds infinity in row 1"):
         TablePreprocessor().fit(table)
-    preprocessor = TablePreprocessor().fit(np.eye(2))
-    with pytest.raises(DomainError, match="Column 'x1' holds infinity"):
-        preprocessor.transform(table)
+    preprocessor = TablePreprocessor().fit(np.array([[1.0, 2.0], [3.0, np.nan]]))
+    with pytest.warns(UnseenCategoryWarning, match=f"taken as missing: column 'x1': {infinity}"):
+        out = preprocessor.transform(table)
+    np.testing.assert_array_equal(out, preprocessor.transform(np.where(np.isinf(table), np.nan, table)))
+    as_text = objects([[1.0, "2"], [3.0, str(infinity)]])
+    with pytest.warns(UnseenCategoryWarning, match=f"taken as missing: column 'x1': '{infinity}'"):
+        np.testing.assert_array_equal(preprocessor.transform(as_text), out)
 
 
 def test_missing_extra_and_unnamed_columns_are_refused_with_advice(frame):
@@ -205,17 +209,64 @@ def test_what_is_no_table_is_refused(table, error, message):
         TablePreprocessor().fit(table)
 
 
-def test_text_in_a_numeric_column_is_refused():
-    preprocessor = TablePreprocessor().fit(pd.DataFrame({"age": [1, 2]}))
-    with pytest.raises(DtypeError, match="'age' held numbers in the fitted rows and now holds text, 'old'"):
-        preprocessor.transform(pd.DataFrame({"age": ["old", "young"]}))
+def test_later_text_in_a_numeric_column_is_read_or_missing():
+    preprocessor = TablePreprocessor().fit(pd.DataFrame({"age": [1, 2, None]}))
+    later = pd.DataFrame({"age": ["old", " 2.0 ", None, "1e999", "1_0", True, "nan"]})
+    with pytest.warns(
+        UnseenCategoryWarning, match=r"taken as missing: column 'age': 'old', '1e999', '1_0' and 2 more\."
+    ) as caught:
+        out = preprocessor.transform(later)
+    assert len(caught) == 1
+    expected = preprocessor.transform(pd.DataFrame({"age": [None, 2.0, None, None, None, None, None]}))
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_what_a_row_becomes_does_not_depend_on_the_rows_beside_it():
+    # An object column is numeric on the fitted rows; one later text makes all of it text when read.
+    preprocessor = TablePreprocessor().fit(objects([[0.1], [1 / 3], [7]]))
+    alone = [preprocessor.transform(objects([[value]])) for value in (0.1, 1 / 3, 2, 1e-300)]
+    with pytest.warns(UnseenCategoryWarning, match="'x0': 'abc'"):
+        together = preprocessor.transform(objects([[0.1], [1 / 3], [2], [1e-300], ["abc"]]))
+    np.testing.assert_array_equal(together[:4], np.concatenate(alone))
+
+
+def test_numbers_in_text_are_read_if_asked_for():
+    text = pd.DataFrame({"age": ["20", None, "40.5", "-6e1"], "code": ["1", "2", "x", "1"]})
+    numbers = pd.DataFrame({"age": [20.0, np.nan, 40.5, -60.0], "code": ["1", "2", "x", "1"]})
+    expected = TablePreprocessor().fit(numbers)
+    preprocessor = TablePreprocessor(parse_numbers=True).fit(text)
+    assert preprocessor.to_dict()["columns"] == expected.to_dict()["columns"]
+    np.testing.assert_array_equal(preprocessor.transform(text), expected.transform(numbers))
+    assert "age_20" in TablePreprocessor().fit(text).get_feature_names_out()
+    # The fitted rows alone decide: "x" comes later, and the column is numeric all the same.
+    early = TablePreprocessor(parse_numbers=True).fit(text.iloc[:2])
+    assert [column.kind for column in early.columns_] == ["numeric", "numeric"]
+    with pytest.warns(UnseenCategoryWarning, match="'code': 'x'"):
+        assert early.transform(text).shape == (4, 3)
+    again = TablePreprocessor.from_dict(json.loads(json.dumps(early.to_dict())))
+    assert again.parse_numbers is True
+    assert again.to_dict() == early.to_dict()
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1_000", "1,5", "0x10", "\u0661", "True", "--1"])
+def test_what_is_no_number_keeps_a_column_categorical(text):
+    preprocessor = TablePreprocessor(parse_numbers=True).fit(objects([["1"], [text]]))
+    assert [column.kind for column in preprocessor.columns_] == ["categorical"]
+
+
+def test_declared_categories_are_not_read_as_numbers():
+    frame = pd.DataFrame({"zip": pd.Categorical(["1", "2"]), "yes": [True, False]})
+    names = TablePreprocessor(parse_numbers=True).fit(frame).get_feature_names_out()
+    assert list(names) == ["zip_1", "zip_2", "yes_False", "yes_True"]
+    with pytest.raises(DtypeError, match="parse_numbers must be True or False, got 'yes'"):
+        TablePreprocessor(parse_numbers="yes").fit(frame)
 
 
 def test_it_is_a_scikit_learn_transformer(frame):
     preprocessor = TablePreprocessor(max_categories=3)
     with pytest.raises(NotFittedError):
         preprocessor.transform(frame)
-    assert clone(preprocessor).get_params() == {"max_categories": 3}
+    assert clone(preprocessor).get_params() == {"max_categories": 3, "parse_numbers": False}
     preprocessor.fit(frame)
     assert preprocessor.n_features_in_ == 6
     assert list(preprocessor.feature_names_in_) == list(frame.columns)
@@ -288,6 +339,8 @@ def change(path, value):
         change(["more"], 1),
         change(["max_categories"], 0),
         change(["max_categories"], None),
+        change(["parse_numbers"], 1),
+        change(["parse_numbers"], None),
         change(["columns", 0], "age"),
         change(["columns", 0, "kind"], "pickle"),
         change(["columns", 0, "kind"], ["numeric"]),

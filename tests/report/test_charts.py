@@ -65,6 +65,14 @@ def test_a_curve_ends_at_the_final_value(subject):
     assert ">1 step</text>" in chart
 
 
+def test_bounds_are_rounded_up_and_other_values_to_the_nearest():
+    history = [{"phase": "bound", "loss": value, "objective": value} for value in (0.50001, 0.16131)]
+    chart = curve_chart(BOUND, history)
+    assert ">0.1614</text>" in chart
+    assert "From 0.5001 at the first step to 0.1614 at the end" in chart
+    assert ">0.1613</text>" in curve_chart(LOSS, history)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, None, "oops"])
 def test_a_broken_record_does_not_break_the_chart(bad):
     history = [{"phase": "bound", "loss": value, "objective": value} for value in (0.5, bad, 0.4)]

@@ -71,6 +71,12 @@ def test_both_losses_are_kept_apart(subject):
     assert round_up(certificate.bound.error_rate_bound) not in loss
 
 
+def test_it_says_that_the_bounds_do_not_hold_jointly(subject):
+    text = " ".join(Elements(subject.render()).text)
+    assert "do not hold jointly" in text
+    assert "choose the smallest after looking at them costs confidence" in text
+
+
 def test_nothing_is_loaded_or_run(subject):
     page = subject.render()
     tags = {tag for tag, _ in Elements(page).elements}

@@ -140,19 +140,19 @@ def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Evaluation:
         raise DomainError("There is no row to certify; at least one is needed.")
     if bool((labels.abs() != 1).any()):
         raise LabelError("Labels must be -1 and 1; encode the two classes first.")
+    divergence = _divergence_ceiling(network)  # first: it says best what is wrong with absurd weights
     output = outputs(network, x)
     losses = linear_loss(output, labels).clamp(0.0, 1.0)
     # An exactly rounded sum: the risk does not depend on the order of the rows.
     risk = math.fsum(losses.tolist()) / n
-    # Two numbers in [-1, 1] are never further apart than 2, however large the weights.
-    error = min(2.0, float(network.error_bound()))
+    error = float(network.error_bound())  # at most 2, however large the weights
     return Evaluation(
         n=n,
         risk=risk,
         n_errors=int(zero_one_loss(output, labels).sum().item()),
         n_ties=int(((output != 0) & (output.abs() <= 2 * error)).sum().item()),
         numerical_error=0.5 * error + MEAN_ROUNDING,
-        divergence=_divergence_ceiling(network),
+        divergence=divergence,
     )
 
 

@@ -8,6 +8,7 @@ All kinds of NaN count as one: they all mean "missing".
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pbgnet.exceptions import DtypeError, LabelError, ShapeError
-from pbgnet.preprocessing.tables import Column, column_names, is_frame, read_columns
+from pbgnet.preprocessing.tables import Column, as_numbers, column_names, is_frame, read_columns
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 __all__ = [
+    "DataFingerprints",
+    "describe_data",
     "fingerprint_array",
+    "fingerprint_columns",
     "fingerprint_data",
+    "fingerprint_features",
     "fingerprint_json",
     "fingerprint_labels",
     "fingerprint_split",
@@ -39,9 +44,9 @@ BLOCK = 2**20
 def fingerprint_array(array: Any) -> str:
     """Fingerprint an array of numbers or truth values, or a scipy sparse matrix.
 
-    Precision and memory layout do not matter, values and shape do. Whole numbers are distinguished
-    from others, sparse matrices from dense ones; the order in which a sparse matrix stores its
-    entries is not.
+    Precision and memory layout do not matter, values and shape do. Truth values are the numbers 0.0
+    and 1.0. Whole numbers are distinguished from others, sparse matrices from dense ones; the order in
+    which a sparse matrix stores its entries is not.
 
     Examples
     --------
@@ -66,6 +71,90 @@ def fingerprint_array(array: Any) -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True)
+class DataFingerprints:
+    """A data set as a certificate remembers it: each of its parts, so that a change can be named.
+
+    Attributes
+    ----------
+    n_rows : int
+    features, labels : str
+    columns : str or None
+        Of the names of the columns, in order; None where they have none.
+    """
+
+    n_rows: int
+    features: str
+    labels: str
+    columns: str | None = None
+
+    @property
+    def data(self) -> str:
+        """The fingerprint of all parts together."""
+        return fingerprint_json(["data", self.n_rows, self.features, self.labels, self.columns])
+
+
+def describe_data(X: Any, y: ArrayLike) -> DataFingerprints:  # noqa: N803
+    """Fingerprint the parts of a data set as it was given to fit.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+    y : array_like, shape (n,) or (n, 1)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates import describe_data
+    >>> one, other = describe_data(np.eye(2), ["a", "b"]), describe_data(np.eye(2), ["b", "a"])
+    >>> one.features == other.features, one.labels == other.labels
+    (True, False)
+    """
+    return DataFingerprints(
+        int(label_values(y).size), fingerprint_features(X), fingerprint_labels(y), fingerprint_columns(X)
+    )
+
+
+def fingerprint_features(X: Any) -> str:  # noqa: N803
+    """Fingerprint the values of a table, whatever its columns are called.
+
+    Numbers without names are hashed as the float64 they are used as, in whatever form they come: truth
+    values, whole numbers, lists and arrays of objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.fingerprints import fingerprint_features
+    >>> fingerprint_features(np.eye(2, dtype=bool)) == fingerprint_features([[1, 0], [0, 1.0]])
+    True
+    """
+    if hasattr(X, "tocsr"):
+        return fingerprint_array(X)
+    if is_frame(X):
+        return _hash_columns(X, None)
+    array = np.asarray(X)
+    numbers = array if array.dtype.kind in "biuf" else as_numbers(array)
+    if numbers is None:
+        return _hash_columns(array, None)
+    digest = hashlib.sha256()
+    _update(digest, numbers, "<f8")
+    return digest.hexdigest()
+
+
+def fingerprint_columns(X: Any) -> str | None:  # noqa: N803
+    """Fingerprint the names of the columns, in order; None where they have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.fingerprints import fingerprint_columns
+    >>> fingerprint_columns(np.eye(2)) is None
+    True
+    """
+    names = column_names(X)
+    return None if names is None else fingerprint_json(list(names))
+
+
 def fingerprint_table(table: Any) -> str:
     """Fingerprint a frame, or an array of objects: column names and the values of each column.
 
@@ -80,14 +169,7 @@ def fingerprint_table(table: Any) -> str:
     >>> one == fingerprint_table(np.array([[1, "red"], [2, "None"]], dtype=object))
     False
     """
-    digest = hashlib.sha256()
-    names, columns = column_names(table), read_columns(table)
-    digest.update(f"table:{names is not None}:{len(columns)}\n".encode())
-    for column in columns:
-        if names is not None:
-            _update_texts(digest, [column.name])
-        _update_column(digest, column)
-    return digest.hexdigest()
+    return _hash_columns(table, column_names(table))
 
 
 def fingerprint_labels(y: ArrayLike) -> str:
@@ -112,14 +194,12 @@ def fingerprint_labels(y: ArrayLike) -> str:
 
 
 def fingerprint_data(X: Any, y: ArrayLike) -> str:  # noqa: N803
-    """Fingerprint a whole data set, features and labels, as it was given to fit.
-
-    Numeric features are hashed as the float64 they are used as.
+    """Fingerprint a whole data set, features, labels and column names, as it was given to fit.
 
     Parameters
     ----------
-    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-    y : array_like, shape (n,)
+    X, y
+        As in `describe_data`, which fingerprints its parts.
 
     Examples
     --------
@@ -128,15 +208,7 @@ def fingerprint_data(X: Any, y: ArrayLike) -> str:  # noqa: N803
     >>> len(fingerprint_data(np.eye(2), ["a", "b"]))
     64
     """
-    if hasattr(X, "tocsr") or isinstance(X, Tensor):
-        features = fingerprint_array(X)
-    elif is_frame(X) or np.asarray(X).dtype.kind not in "iuf":
-        features = fingerprint_table(X)
-    else:
-        digest = hashlib.sha256()
-        _update(digest, np.asarray(X), "<f8")
-        features = digest.hexdigest()
-    return hashlib.sha256(f"data:{features}:{fingerprint_labels(y)}".encode()).hexdigest()
+    return describe_data(X, y).data
 
 
 def fingerprint_split(prior_rows: NDArray[np.int64], certified_rows: NDArray[np.int64]) -> str:
@@ -185,8 +257,13 @@ def fingerprint_json(content: Any) -> str:
 
 
 def label_values(y: ArrayLike) -> NDArray[Any]:
-    """Return labels as an array of bool, int64, float64 or (for texts) objects; one axis, no gaps."""
+    """Return labels as an array of bool, int64, float64 or (for texts) objects; one axis, no gaps.
+
+    One column of them, shape (n, 1), is taken as well.
+    """
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values.ndim != 1:
         raise ShapeError(f"Labels must be one per row, got shape {values.shape}.")
     if values.dtype.kind in "OUT":
@@ -215,7 +292,7 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
 
 def _update(digest: "_Hash", array: NDArray[Any], as_type: str | None = None) -> None:
     """Hash numbers behind their kind and shape, block by block; converted to `as_type` where given."""
-    kinds = {"b": "bool", "i": "<i8", "u": "<i8", "f": "<f8"}
+    kinds = {"b": "<f8", "i": "<i8", "u": "<i8", "f": "<f8"}
     if array.dtype.kind not in kinds:
         raise DtypeError(f"Only numbers and truth values have a fingerprint as an array, got {array.dtype}.")
     target = np.dtype(as_type or kinds[array.dtype.kind])
@@ -227,6 +304,17 @@ def _update(digest: "_Hash", array: NDArray[Any], as_type: str | None = None) ->
         if target.kind == "f" and np.isnan(block).any():
             block = np.where(np.isnan(block), np.nan, block)
         digest.update(block.data)
+
+
+def _hash_columns(table: Any, names: Sequence[str] | None) -> str:
+    digest = hashlib.sha256()
+    columns = read_columns(table)
+    digest.update(f"table:{names is not None}:{len(columns)}\n".encode())
+    for column in columns:
+        if names is not None:
+            _update_texts(digest, [column.name])
+        _update_column(digest, column)
+    return digest.hexdigest()
 
 
 def _update_column(digest: "_Hash", column: Column) -> None:

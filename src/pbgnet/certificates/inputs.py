@@ -11,7 +11,7 @@ from pbgnet.certificates.fingerprints import fingerprint_json, label_values
 from pbgnet.certificates.records import read_keys
 from pbgnet.exceptions import DamagedFileError, DtypeError, LabelError, PBGNetError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, column_names
-from pbgnet.preprocessing.tables import check_columns, read_columns
+from pbgnet.preprocessing.tables import as_numbers, check_columns, read_columns
 
 __all__ = ["Inputs", "Label", "check_classes", "encode_labels"]
 
@@ -75,7 +75,9 @@ class Inputs:
             check_columns(found, names)
             features = _numbers(X, names)
         else:
-            features = np.asarray(X)
+            array = np.asarray(X)
+            numbers = as_numbers(array)
+            features = array if numbers is None else numbers
         if len(features.shape) != 2 or features.shape[1] != n_features:
             raise ShapeError(f"The model takes rows of {n_features} features, got shape {features.shape}.")
         if features.dtype.kind not in "biuf":

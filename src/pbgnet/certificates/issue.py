@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 import pbgnet
@@ -23,6 +23,7 @@ from pbgnet.certificates.certificate import (
     Predictors,
     PreprocessingRecord,
     PriorRecord,
+    SplitRecord,
     Versions,
 )
 from pbgnet.certificates.evaluation import (
@@ -33,12 +34,20 @@ from pbgnet.certificates.evaluation import (
     risk_ceiling,
     row_count,
 )
-from pbgnet.certificates.fingerprints import fingerprint_split, fingerprint_tensors
-from pbgnet.certificates.split import check_split
+from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_split, fingerprint_tensors
+from pbgnet.certificates.split import Split, check_split, draw_prior_rows
 from pbgnet.exceptions import DomainError, ShapeError
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
 
-__all__ = ["bound_record", "delta_of", "held_out_record", "issue_certificate", "prior_evaluation"]
+__all__ = [
+    "bound_record",
+    "delta_of",
+    "held_out_record",
+    "issue_certificate",
+    "prior_evaluation",
+    "prior_problem",
+    "split_problem",
+]
 
 
 def issue_certificate(
@@ -49,9 +58,10 @@ def issue_certificate(
     prior: PriorRecord,
     prior_rows: ArrayLike,
     certified_rows: ArrayLike,
-    data_fingerprint: str,
+    data: DataFingerprints,
     preprocessing_fingerprint: str | None = None,
     preprocessing: PreprocessingRecord | None = None,
+    split: SplitRecord | None = None,
     confidence: float = 0.95,
     n_priors: int = 1,
     constant: str = "maurer",
@@ -74,12 +84,14 @@ def issue_certificate(
     prior_rows, certified_rows : array_like of int
         Indices into the table given by the user. Rows that the prior or the preprocessing was fitted
         on (may be empty), and the rows of `x`.
-    data_fingerprint : str
-        `fingerprint_data` of that table, all rows.
+    data : DataFingerprints
+        `describe_data` of that table, all rows.
     preprocessing_fingerprint : str, optional
         Of classes, feature names and preprocessor; see `CertifiedModel`.
     preprocessing : PreprocessingRecord, optional
         No preprocessing unless given.
+    split : SplitRecord, optional
+        How the prior rows were chosen; "given", or "none" if there are none, unless said.
     confidence : float, default=0.95
     n_priors : int, default=1
         Number of priors that could have been chosen after looking at the certified rows.
@@ -97,22 +109,23 @@ def issue_certificate(
     Examples
     --------
     >>> import torch
-    >>> from pbgnet.certificates import PriorRecord, fingerprint_data, issue_certificate
+    >>> from pbgnet.certificates import PriorRecord, describe_data, issue_certificate
     >>> from pbgnet.networks import AggregatedNetwork
     >>> x, y = torch.tensor([[1.0], [-1.0]]).repeat(100, 1), torch.tensor([1, -1]).repeat(100)
     >>> weights, zero = [torch.tensor([[3.0]])], [torch.tensor([[0.0]])]
     >>> certificate = issue_certificate(
     ...     AggregatedNetwork(weights, zero, intercept=False), x, y, prior=PriorRecord("zero"),
-    ...     prior_rows=[], certified_rows=range(200), data_fingerprint=fingerprint_data(x.numpy(), y.numpy()))
+    ...     prior_rows=[], certified_rows=range(200), data=describe_data(x.numpy(), y.numpy()))
     >>> certificate.statement
     'With confidence 95 %, over the draw of the 200 certified rows, the expected linear loss of the
      aggregate is at most 0.0569, so the error rate of its vote is at most 0.1137.'
     """
     network = certifiable(network)
-    split = check_split(prior_rows, certified_rows)
-    if split.certified_rows.size != row_count(x):
-        raise ShapeError(f"certified_rows names {split.certified_rows.size} rows, but x has {row_count(x)}.")
-    _check_prior_record(prior, split.prior_rows)
+    rows = check_split(prior_rows, certified_rows, data.n_rows)
+    if rows.certified_rows.size != row_count(x):
+        raise ShapeError(f"certified_rows names {rows.certified_rows.size} rows, but x has {row_count(x)}.")
+    split = split or SplitRecord("given" if rows.prior_rows.size else "none")
+    _check_records(prior, split, rows, data.n_rows)
     delta = delta_of(confidence)
     share = split_delta(delta, n_priors)
     inputs = _bound_inputs(evaluate(network, x, y))
@@ -131,11 +144,16 @@ def issue_certificate(
         ),
         aggregation=AggregationRecord("fourier", TOLERANCE),
         prior=prior,
+        split=split,
         preprocessing=preprocessing or PreprocessingRecord(),
         held_out=held_out_record(prior_evaluation(network, x, y), share),
+        n_rows_total=data.n_rows,
         fingerprints=Fingerprints(
-            data=data_fingerprint,
-            split=fingerprint_split(split.prior_rows, split.certified_rows),
+            data=data.data,
+            features=data.features,
+            labels=data.labels,
+            columns=data.columns,
+            split=fingerprint_split(rows.prior_rows, rows.certified_rows),
             prior=fingerprint_tensors(network.prior_weights),
             posterior=fingerprint_tensors(list(network.weights)),
             preprocessing=preprocessing_fingerprint,
@@ -185,6 +203,57 @@ def held_out_record(evaluation: Evaluation, delta: float) -> HeldOutRecord:
     )
 
 
+def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
+    """Say what is impossible about a record of a prior, given the number of prior rows; "" if nothing.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import PriorRecord
+    >>> from pbgnet.certificates.issue import prior_problem
+    >>> prior_problem(PriorRecord("zero", seed=3), 0)
+    "A prior of kind 'zero' has no seed, but its seed is 3."
+    """
+    kind = f"A prior of kind {prior.kind!r}"
+    if prior.kind == "random" and prior.seed is None:
+        return "A random prior needs its seed in PriorRecord, so that anyone can draw it again."
+    if prior.kind != "random" and prior.seed is not None:
+        return f"{kind} has no seed, but its seed is {prior.seed}."
+    if prior.initialisation is not None and (prior.kind, prior.initialisation) != ("zero", "zero"):
+        if prior.kind != "random":
+            return f"{kind} is not drawn, but its initialisation is {prior.initialisation!r:.40}."
+        if prior.initialisation not in INITIALISATIONS:
+            return f"{kind} has the unknown initialisation {prior.initialisation!r:.40}."
+    if prior.kind in ("random", "zero") and prior.n_rows:
+        return f"{kind} sees no rows, but its n_rows is {prior.n_rows}."
+    if prior.kind == "pretrained" and not 0 < prior.n_rows == n_prior_rows:
+        return f"A pre-trained prior saw the {n_prior_rows} prior rows, but its n_rows is {prior.n_rows}."
+    if prior.n_rows > n_prior_rows:
+        return f"{kind} saw {prior.n_rows} rows, but there are {n_prior_rows} prior rows."
+    return ""
+
+
+def split_problem(split: SplitRecord, prior_rows: NDArray[np.int64], n_rows: int) -> str:
+    """Say how a record of the split contradicts the prior rows; "" if it does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates import SplitRecord
+    >>> from pbgnet.certificates.issue import split_problem
+    >>> split_problem(SplitRecord("none"), np.array([4]), 10)
+    "The split is said to be 'none', but there are 1 prior rows."
+    """
+    if (split.how == "none") != (prior_rows.size == 0):
+        return f"The split is said to be {split.how!r}, but there are {prior_rows.size} prior rows."
+    if split.how != "drawn" or split.seed is None or split.fraction is None:
+        return ""
+    if n_rows < 2 or not np.array_equal(
+        draw_prior_rows(n_rows, split.fraction, split.seed), np.sort(prior_rows)
+    ):
+        return f"The prior rows are not those that seed {split.seed} draws from {n_rows} rows."
+    return ""
+
+
 def _bound_inputs(evaluation: Evaluation) -> BoundInputs:
     return BoundInputs(
         n=evaluation.n,
@@ -200,14 +269,8 @@ def _versions() -> Versions:
     return Versions(pbgnet.__version__, str(torch.__version__), np.__version__, platform.python_version())
 
 
-def _check_prior_record(prior: PriorRecord, prior_rows: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    """Raise unless what is said about the prior fits the rows that are said to have made it."""
-    if prior.kind == "random" and prior.seed is None:
-        raise DomainError("A random prior needs its seed in PriorRecord, so that anyone can draw it again.")
-    if prior.kind in ("random", "zero") and prior.n_rows:
-        raise DomainError(f"A prior of kind {prior.kind!r} sees no rows, but its n_rows is {prior.n_rows}.")
-    if prior.kind == "pretrained" and not 0 < prior.n_rows <= prior_rows.size:
-        raise DomainError(
-            f"A pre-trained prior must name between 1 and {prior_rows.size} rows (those in prior_rows), "
-            f"but its n_rows is {prior.n_rows}."
-        )
+def _check_records(prior: PriorRecord, split: SplitRecord, rows: Split, n_rows: int) -> None:
+    """Raise unless what is said about prior and split fits the rows."""
+    problem = prior_problem(prior, rows.prior_rows.size) or split_problem(split, rows.prior_rows, n_rows)
+    if problem:
+        raise DomainError(problem)

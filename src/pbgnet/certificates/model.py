@@ -7,15 +7,16 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.certificate import Certificate, PreprocessingRecord, PriorRecord
+from pbgnet.certificates.certificate import Certificate, PreprocessingRecord, PriorRecord, SplitRecord
 from pbgnet.certificates.evaluation import certifiable, outputs
-from pbgnet.certificates.fingerprints import fingerprint_data
+from pbgnet.certificates.fingerprints import describe_data, label_values
 from pbgnet.certificates.inputs import Inputs, Label, encode_labels
 from pbgnet.certificates.issue import issue_certificate
 from pbgnet.certificates.split import check_split
-from pbgnet.exceptions import OptionError
+from pbgnet.exceptions import OptionError, ShapeError
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+from pbgnet.preprocessing.tables import count_rows
 
 __all__ = ["CertifiedModel", "certify"]
 
@@ -109,6 +110,7 @@ def certify(
     feature_names: tuple[str, ...] | None = None,
     preprocessor: TablePreprocessor | None = None,
     preprocessing: PreprocessingRecord | None = None,
+    split: SplitRecord | None = None,
     confidence: float = 0.95,
     n_priors: int = 1,
     constant: str = "maurer",
@@ -121,7 +123,7 @@ def certify(
         Posterior and prior, without replica axes.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table as the user has it.
-    y : array_like, shape (N,)
+    y : array_like, shape (N,) or (N, 1)
         The labels as the user has them.
     classes : pair of labels
         The labels that the network's -1 and 1 stand for.
@@ -135,6 +137,9 @@ def certify(
         Fitted on ``take_rows(X, prior_rows)`` alone; `verify` fits it again and compares.
     preprocessing : PreprocessingRecord, optional
         "inside" with a preprocessor and "none" without, unless given.
+    split : SplitRecord, optional
+        How the prior rows were chosen: "given", or "none" if there are none, unless said. One that is
+        "drawn" is drawn again and compared.
     confidence, n_priors, constant
         As in `issue_certificate`.
 
@@ -156,7 +161,10 @@ def certify(
     >>> verify(model, X, y).ok
     True
     """
-    split = check_split(prior_rows, certified_rows)
+    values = label_values(y)
+    if count_rows(X) != values.size:
+        raise ShapeError(f"The table has {count_rows(X)} rows, but there are {values.size} labels.")
+    rows = check_split(prior_rows, certified_rows, values.size)
     if preprocessor is not None and preprocessing is not None and preprocessing.status == "none":
         raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
     if preprocessing is None:
@@ -164,18 +172,19 @@ def certify(
     names = column_names(X) if feature_names is None else feature_names
     inputs = Inputs(classes, names, preprocessor)
     architecture = network.architecture
-    features = inputs.features(take_rows(X, split.certified_rows), architecture.n_features)
-    labels = encode_labels(take_rows(np.asarray(y), split.certified_rows), inputs.classes)
+    features = inputs.features(take_rows(X, rows.certified_rows), architecture.n_features)
+    labels = encode_labels(values[rows.certified_rows], inputs.classes)
     certificate = issue_certificate(
         network,
         features,
         torch.from_numpy(labels),
         prior=prior,
-        prior_rows=split.prior_rows,
-        certified_rows=split.certified_rows,
-        data_fingerprint=fingerprint_data(X, y),
+        prior_rows=rows.prior_rows,
+        certified_rows=rows.certified_rows,
+        data=describe_data(X, y),
         preprocessing_fingerprint=inputs.fingerprint(),
         preprocessing=preprocessing,
+        split=split,
         confidence=confidence,
         n_priors=n_priors,
         constant=constant,
@@ -186,8 +195,8 @@ def certify(
         inputs.classes,
         inputs.feature_names,
         preprocessor,
-        split.prior_rows,
-        split.certified_rows,
+        rows.prior_rows,
+        rows.certified_rows,
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
 
-__all__ = ["Split", "as_rows", "check_split"]
+__all__ = ["Split", "as_rows", "check_split", "draw_prior_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,22 @@ class Split:
 
     prior_rows: NDArray[np.int64]
     certified_rows: NDArray[np.int64]
+
+
+def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
+    """Draw `fraction` of n rows at random, in ascending order; at least one row is left on each side.
+
+    It is a plain random split. A stratified one would make the prior depend on the labels of the
+    certified rows, and the bound would not hold.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import draw_prior_rows
+    >>> len(draw_prior_rows(10, 0.5, seed=0))
+    5
+    """
+    count = min(max(1, round(fraction * n)), n - 1)
+    return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)
 
 
 def as_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
@@ -48,15 +64,23 @@ def as_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
     return result
 
 
-def check_split(prior_rows: ArrayLike, certified_rows: ArrayLike) -> Split:
+def check_split(prior_rows: ArrayLike, certified_rows: ArrayLike, n_rows: int | None = None) -> Split:
     """Return the two sets of rows, or raise if the theorem forbids them.
+
+    It is cheap, so that a mistake can be found before anything is trained.
+
+    Parameters
+    ----------
+    prior_rows, certified_rows : array_like of int
+    n_rows : int, optional
+        Number of rows of the table, to see that no index lies beyond its end.
 
     Raises
     ------
     PriorLeakageError
         If a row is in both.
     DomainError
-        If a row is named twice, is negative, or none is certified.
+        If a row is named twice, is negative, lies beyond the table, or none is certified.
 
     Examples
     --------
@@ -73,8 +97,14 @@ def check_split(prior_rows: ArrayLike, certified_rows: ArrayLike) -> Split:
     for name, rows in (("prior_rows", split.prior_rows), ("certified_rows", split.certified_rows)):
         if rows.size and int(rows.min()) < 0:
             raise DomainError(f"{name} must count from 0, got {int(rows.min())}.")
-        if np.unique(rows).size != rows.size:
-            raise DomainError(f"{name} names a row twice; the rows must be independent draws.")
+        if n_rows is not None and rows.size and int(rows.max()) >= n_rows:
+            raise DomainError(
+                f"{name} names row {int(rows.max())}, but the table ends with row {n_rows - 1}."
+            )
+        values, counts = np.unique(rows, return_counts=True)
+        if values.size != rows.size:
+            twice = int(values[np.argmax(counts > 1)])
+            raise DomainError(f"{name} names a row twice, row {twice}; the rows must be independent draws.")
     both = np.intersect1d(split.prior_rows, split.certified_rows)
     if both.size:
         raise PriorLeakageError(

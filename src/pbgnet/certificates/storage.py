@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 import uuid
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,8 @@ def _write(model: CertifiedModel, folder: Path) -> None:
     preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
     (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
+    # safetensors lets nobody else read its file; it gets the mode that the umask gave the others.
+    os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
     for path in (*folder.iterdir(), folder):
         _fsync(path)
 

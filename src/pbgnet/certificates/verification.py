@@ -1,12 +1,14 @@
 """Recomputing a certificate from the saved model and the data: every step, what it expected and found.
 
 Nothing of training is imported. What cannot be recomputed (that a pre-trained prior saw the prior
-rows only, that no further priors were tried) is said in the detail of its step.
+rows only, that the user chose rows or preprocessing without the certified rows) is a step of its own,
+with the status "trusted". The assumptions of the certificate name the rest, such as that no further
+priors were tried.
 """
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,9 +16,12 @@ from numpy.typing import ArrayLike
 from pbgnet.certificates import checks
 from pbgnet.certificates.model import CertifiedModel
 from pbgnet.certificates.storage import load_model
-from pbgnet.exceptions import PBGNetError
+from pbgnet.exceptions import DomainError, PBGNetError
 
 __all__ = ["VerificationReport", "VerificationStep", "verify"]
+
+STATUSES = {"ok": "ok", "failed": "FAILED", "trusted": "trusted"}
+"""How the status of a step is printed."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +35,29 @@ class VerificationStep:
         What the certificate says.
     found : str
         What was recomputed; "not computed" where an earlier failure made it impossible.
-    ok : bool
+    status : {"ok", "failed", "trusted"}
+        Recomputed and as stated; not as stated; or something that nobody can recompute from the model
+        and the data, so that it is taken on trust.
     detail : str
         Why it failed, or what the step takes on trust.
+    ok : bool
+        Whether it did not fail; made from the status.
     """
 
     name: str
     expected: str
     found: str
-    ok: bool
+    status: str
     detail: str = ""
+    ok: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise DomainError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r:.40}.")
+        object.__setattr__(self, "ok", self.status != "failed")
 
     def __str__(self) -> str:
-        line = f"[{'ok' if self.ok else 'FAILED'}] {self.name}"
+        line = f"[{STATUSES[self.status]}] {self.name}"
         if not self.ok:
             line += f": expected {self.expected}, found {self.found}"
         return f"{line} ({self.detail})" if self.detail else line
@@ -61,21 +76,37 @@ class VerificationReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every step succeeded."""
-        return all(step.ok for step in self.steps)
+        """Whether no step failed."""
+        return not self.failures
 
     @property
     def failures(self) -> tuple[VerificationStep, ...]:
         """The steps that failed."""
-        return tuple(step for step in self.steps if not step.ok)
+        return self._with_status("failed")
+
+    @property
+    def trusted(self) -> tuple[VerificationStep, ...]:
+        """The steps about what had to be taken on trust."""
+        return self._with_status("trusted")
+
+    @property
+    def recomputed(self) -> tuple[VerificationStep, ...]:
+        """The steps that were recomputed and found as stated."""
+        return self._with_status("ok")
+
+    @property
+    def summary(self) -> str:
+        """The verdict in one sentence, with the number of steps of each kind."""
+        if not self.ok:
+            return f"NOT verified: {len(self.failures)} of {len(self.steps)} steps failed."
+        trust = f", {len(self.trusted)} taken on trust" if self.trusted else ""
+        return f"Verified: {len(self.recomputed)} steps recomputed{trust}."
+
+    def _with_status(self, status: str) -> tuple[VerificationStep, ...]:
+        return tuple(step for step in self.steps if step.status == status)
 
     def __str__(self) -> str:
-        verdict = (
-            f"The certificate is verified: {len(self.steps)} steps, all as stated."
-            if self.ok
-            else f"The certificate is NOT verified: {len(self.failures)} of {len(self.steps)} steps failed."
-        )
-        return "\n".join([*map(str, self.steps), verdict])
+        return "\n".join([*map(str, self.steps), self.summary])
 
 
 def verify(model: CertifiedModel | str | os.PathLike[str], X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
@@ -87,7 +118,7 @@ def verify(model: CertifiedModel | str | os.PathLike[str], X: Any, y: ArrayLike)
         The model, or the folder it was saved in. A folder that cannot be read fails the first step.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table as it was given to fit.
-    y : array_like, shape (N,)
+    y : array_like, shape (N,) or (N, 1)
         Its labels, as the user has them.
 
     Returns
@@ -105,18 +136,18 @@ def verify(model: CertifiedModel | str | os.PathLike[str], X: Any, y: ArrayLike)
     >>> model = certify(network, X, y, classes=(0, 1), prior=PriorRecord("zero"),
     ...                 prior_rows=[], certified_rows=range(200))
     >>> report = verify(model, X, y)
-    >>> report.ok
-    True
+    >>> report.ok, report.summary
+    (True, 'Verified: 27 steps recomputed.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
-    ['data', 'empirical risk', 'error rate', 'held-out comparison']
+    ['data: labels', 'empirical risk', 'error rate', 'held-out comparison']
     """
-    read = VerificationStep("files", "a readable model", "a readable model", True)
+    read = VerificationStep("files", "a readable model", "a readable model", "ok")
     if not isinstance(model, CertifiedModel):
         try:
             model = load_model(model)
         except PBGNetError as error:
-            read = VerificationStep("files", "a readable model", "a damaged one", False, str(error))
+            read = VerificationStep("files", "a readable model", "a damaged one", "failed", str(error))
             skipped = [_not_computed(name, "the model could not be read") for name in checks.CHECKS]
             return VerificationReport((read, *skipped))
     subject = checks.Subject(model, X, y)
@@ -133,8 +164,9 @@ def _run(
         return _not_computed(name, str(error))
     except Exception as error:  # a damaged table can fail in any way; the report must still be complete
         return _not_computed(name, f"{type(error).__name__}: {str(error)[:200]}")
-    return VerificationStep(name, outcome.expected, outcome.found, outcome.ok, outcome.detail)
+    status = "failed" if not outcome.ok else "trusted" if outcome.trusted else "ok"
+    return VerificationStep(name, outcome.expected, outcome.found, status, outcome.detail)
 
 
 def _not_computed(name: str, reason: str) -> VerificationStep:
-    return VerificationStep(name, "to be recomputed", "not computed", False, reason)
+    return VerificationStep(name, "to be recomputed", "not computed", "failed", reason)

@@ -32,6 +32,13 @@ PREPROCESSING = {
         "the certified rows."
     ),
 }
+SPLITS = {
+    "drawn": "The rows of the prior were drawn at random, from the seed stated, without looking at any row.",
+    "given": (
+        "The rows of the prior were chosen by the user, who vouches that the choice does not depend on the "
+        "certified rows' labels."
+    ),
+}
 PRIORS = {
     "random": "The prior was drawn at random, from the seed stated, without looking at any row.",
     "zero": "The prior is zero and saw no row.",
@@ -77,7 +84,7 @@ def statement(confidence: float, n: int, value: float, error_rate_bound: float) 
 
 
 def assumptions(
-    n_priors: int, prior_kind: str, preprocessing_status: str, preprocessing: str
+    n_priors: int, prior_kind: str, preprocessing_status: str, preprocessing: str, split: str = "none"
 ) -> tuple[str, ...]:
     """Return what must be true for the statement to hold.
 
@@ -98,6 +105,7 @@ def assumptions(
     return (
         "The certified rows are independent draws from one distribution, that of the rows to be classified.",
         PRIORS[prior_kind],
+        *([SPLITS[split]] if split in SPLITS else []),
         count,
         PREPROCESSING[preprocessing_status].rstrip(".") + detail + ".",
         "The numbers speak of the aggregate and of its vote, not of the plain sign network.",

@@ -2,7 +2,11 @@
 
 import json
 import os
-from dataclasses import dataclass
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +19,15 @@ if TYPE_CHECKING:
 
     from pbgnet.certificates import CertifiedModel
 
-__all__ = ["TableReading", "check_new_folder", "features", "load_reading", "save_reading"]
+__all__ = [
+    "TableReading",
+    "check_new_folder",
+    "features",
+    "load_reading",
+    "new_folder",
+    "reads_text",
+    "save_reading",
+]
 
 READING = "table.json"
 SCHEMA, SCHEMA_VERSION = "pbgnet-table", 1
@@ -43,11 +55,11 @@ class TableReading:
 
     def with_missing(self, texts: list[str] | None) -> "TableReading":
         """Return the same with further texts that mean "missing"."""
-        return TableReading(self.target, tuple(dict.fromkeys((*self.missing, *(texts or ())))), self.dropped)
+        return replace(self, missing=tuple(dict.fromkeys((*self.missing, *(texts or ())))))
 
     def with_target(self, target: str | None) -> "TableReading":
         """Return the same with another column of labels, if one is given."""
-        return TableReading(target or self.target, self.missing, self.dropped)
+        return replace(self, target=target or self.target)
 
     def training_features(self, frame: "pd.DataFrame") -> "pd.DataFrame":
         """Return the columns to learn from: all but the target and those dropped."""
@@ -87,7 +99,7 @@ def load_reading(folder: Path, model: "CertifiedModel") -> TableReading:
     """
     from pbgnet.certificates.records import parse_json, read_keys
 
-    path = folder / READING
+    path = _standing(folder) / READING
     if not path.is_file():
         return TableReading()
     try:
@@ -108,6 +120,14 @@ def load_reading(folder: Path, model: "CertifiedModel") -> TableReading:
     return reading
 
 
+def reads_text(model: "CertifiedModel") -> bool:
+    """Whether the cells of a CSV are texts to a model, which itself tells numbers from words.
+
+    That is how `train` makes models from a CSV; those from Parquet or Python mostly know typed columns.
+    """
+    return model.preprocessor is not None and bool(model.preprocessor.parse_numbers)
+
+
 def features(frame: "pd.DataFrame", model: "CertifiedModel", reading: TableReading) -> Any:
     """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
     others = {reading.target, *reading.dropped}
@@ -122,7 +142,7 @@ def features(frame: "pd.DataFrame", model: "CertifiedModel", reading: TableReadi
 
 def check_new_folder(folder: Path, overwrite: bool) -> None:
     """Raise before any work is done if a model could not be saved there."""
-    if folder.exists() and not overwrite:
+    if _standing(folder).exists() and not overwrite:
         raise OutputExistsError(f"{folder} exists already; choose another place, or pass --overwrite.")
     if folder.exists() and (
         not folder.is_dir() or (any(folder.iterdir()) and not (folder / "certificate.json").is_file())
@@ -135,6 +155,64 @@ def check_new_folder(folder: Path, overwrite: bool) -> None:
         raise NotADirectoryError(20, "not a folder, so no model can be saved in it", str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):
         raise PermissionError(13, "this folder cannot be written to", str(parent))
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give a path for a model and all that belongs to it; at the end it takes the place of `folder`.
+
+    Until then, and if the block raises, the old folder is untouched. If the machine stops between the two
+    renamings the old one waits where `pbgnet.certificates.storage.set_aside_path` tells, as in saving a
+    model; `load_model` finds it there. Files in the old folder that are not in the new one are kept.
+    """
+    from pbgnet.certificates.storage import set_aside_path
+
+    target = folder.resolve() if folder.is_symlink() else folder.absolute()
+    aside = set_aside_path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
+    try:
+        yield fresh
+        if aside.is_dir():  # an earlier saving was interrupted
+            _keep_others(aside, target) if target.exists() else os.rename(aside, target)
+        if target.exists():
+            os.rename(target, aside)
+        try:
+            os.rename(fresh, target)
+        except BaseException:
+            if aside.is_dir():
+                os.rename(aside, target)
+            raise
+        _settle(target.parent)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)  # gone already if all went well
+    if aside.is_dir():
+        _keep_others(aside, target)
+
+
+def _keep_others(aside: Path, target: Path) -> None:
+    """Move what only the old folder has to the new one, then remove the old one."""
+    for path in aside.iterdir():
+        if not (target / path.name).exists():
+            os.rename(path, target / path.name)
+    shutil.rmtree(aside)
+
+
+def _settle(folder: Path) -> None:
+    """Have renamings in a folder written to the disk, where the system lets folders be opened."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _standing(folder: Path) -> Path:
+    """Return where a model stands: beside its place if saving was interrupted."""
+    from pbgnet.certificates.storage import set_aside_path
+
+    return folder if folder.exists() or not set_aside_path(folder).is_dir() else set_aside_path(folder)
 
 
 def _text(value: object) -> str | None:

@@ -1,18 +1,27 @@
-"""``pbgnet predict``: labels and probabilities for the rows of a table."""
+"""``pbgnet predict``: labels and shares of the vote for the rows of a table."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pbgnet.cli.console import echo, pairs
-from pbgnet.cli.folder import features, load_reading
+from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite
 from pbgnet.cli.outcome import Result, command
-from pbgnet.cli.tables import check_column, read_table, write_table
+from pbgnet.cli.tables import check_column, is_csv, read_table, write_table
 from pbgnet.exceptions import OptionError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pbgnet.certificates import CertifiedModel
+
 __all__ = ["predict"]
+
+# A share is written into a CSV with so many decimals; Parquet keeps all of them.
+SHARE_DECIMALS = 6
 
 
 @command
@@ -42,12 +51,12 @@ def predict(
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Predict the label of each row, with the probability of each class.
+    """Predict the label of each row, with the share of the vote for each class.
 
-    The result has one row per row of DATA, in its order: prediction, and the share of the posterior's
-    networks that answer with each class.
+    The result has one row per row of DATA, in its order: prediction, and in vote_share_CLASS the share of
+    the posterior's networks that answer with that class. A share is not a calibrated probability: 0.999
+    does not mean that one in a thousand such predictions is wrong.
     """
-    import numpy as np
     import pandas as pd
 
     from pbgnet.certificates import load_model
@@ -55,17 +64,13 @@ def predict(
 
     loaded = load_model(model)
     reading = load_reading(model, loaded).with_target(target).with_missing(missing)
-    frame = read_table(data, reading.missing)
+    frame = read_table(data, reading.missing, as_text=reads_text(loaded))
     for name in keep or ():
         check_column("kept", name, frame.columns)
     if loaded.feature_names is not None and not set(loaded.feature_names) <= set(frame.columns):
         check_columns(list(frame.columns), loaded.feature_names)  # raises, with the nearest names
     output = loaded.decision_function(features(frame, loaded, reading))
-    columns: dict[str, Any] = {
-        "prediction": np.array(loaded.classes)[(output > 0).astype(np.int64)],
-        f"probability_{loaded.classes[0]}": (1.0 - output) / 2.0,
-        f"probability_{loaded.classes[1]}": (1.0 + output) / 2.0,
-    }
+    columns = _answers(loaded, output, SHARE_DECIMALS if is_csv(out) else None)
     if both := sorted(set(columns) & set(keep or ())):
         raise OptionError(f"The column {both[0]!r} cannot be kept: the result has one of that name.")
     table = pd.DataFrame({**{name: frame[name] for name in keep or ()}, **columns})
@@ -79,3 +84,15 @@ def predict(
     return Result(
         {"out": str(out), "rows": len(table), "columns": list(table.columns), "counts": counts}, show
     )
+
+
+def _answers(
+    model: "CertifiedModel", output: "NDArray[np.float64]", decimals: int | None
+) -> dict[str, "NDArray[Any]"]:
+    """Return the columns of the result: the label the vote answers with, and the share of each class."""
+    import numpy as np
+
+    shares = ((1.0 - output) / 2.0, (1.0 + output) / 2.0)
+    written = shares if decimals is None else [np.round(share, decimals) for share in shares]
+    named = {f"vote_share_{label}": share for label, share in zip(model.classes, written, strict=True)}
+    return {"prediction": np.array(model.classes)[(output > 0).astype(np.int64)], **named}

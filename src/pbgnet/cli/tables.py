@@ -3,21 +3,41 @@
 import csv
 import difflib
 import gzip
+import io
 import warnings
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
+from pbgnet.cli.cells import clean, first_infinity, parse_labels
 from pbgnet.cli.outcome import note
-from pbgnet.exceptions import DamagedFileError, LabelError, OutputExistsError, ShapeError, UnknownNameError
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    LabelError,
+    OutputExistsError,
+    ShapeError,
+    UnknownNameError,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["MISSING", "check_column", "labels", "read_table", "some", "write_table"]
+__all__ = [
+    "MISSING",
+    "check_column",
+    "check_finite",
+    "is_csv",
+    "label_column",
+    "labels",
+    "place",
+    "read_table",
+    "some",
+    "write_table",
+]
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 """Texts that mean "missing" in a CSV. Among words, missing is a category of its own, so nothing is lost."""
@@ -28,7 +48,7 @@ DELIMITERS = ",;\t|"
 SNIFFED_BYTES = 65536
 
 
-def read_table(path: Path, missing: Sequence[str] = MISSING) -> "pd.DataFrame":
+def read_table(path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = True) -> "pd.DataFrame":
     """Read a table by the extension of its file.
 
     Parameters
@@ -38,6 +58,9 @@ def read_table(path: Path, missing: Sequence[str] = MISSING) -> "pd.DataFrame":
         whichever splits the header into most columns), ``.parquet`` or ``.pq``.
     missing : sequence of str
         Texts that mean "missing" in a CSV.
+    as_text : bool, default=True
+        Whether every cell of a CSV stays a text, None where it is missing. Otherwise a column holds
+        numbers where all its cells are such: one cell then decides how all the others are read.
 
     Raises
     ------
@@ -54,7 +77,7 @@ def read_table(path: Path, missing: Sequence[str] = MISSING) -> "pd.DataFrame":
     if path.stat().st_size == 0:
         raise DamagedFileError(f"{path} is empty.")
     with _damage_named(path):
-        frame = _read_parquet(path) if kind == "parquet" else _read_csv(path, missing)
+        frame = _read_parquet(path) if kind == "parquet" else _read_csv(path, missing, as_text)
     if frame.shape[0] == 0:
         raise ShapeError(f"{path} has no rows, only a header.")
     return frame
@@ -77,19 +100,64 @@ def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -
             frame.to_csv(temporary, index=False, compression=compression, lineterminator="\n")
 
 
-def labels(frame: "pd.DataFrame", target: str) -> "NDArray[Any]":
-    """Return the labels in a column: texts, whole or other numbers, or true and false; none missing."""
+def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
+    """Return the labels in a column of the table at `path`; none may be missing."""
     from pbgnet.certificates.fingerprints import label_values
 
     check_column("target", target, frame.columns)
-    column = frame[target]
-    gaps = column.isna().to_numpy().nonzero()[0]
+    gaps = frame[target].isna().to_numpy().nonzero()[0]
     if gaps.size:
         raise LabelError(
-            f"{gaps.size} of {len(column)} rows have no label in column {target!r}, the first of them row "
-            f"{int(gaps[0]) + 1}; remove those rows."
+            f"{gaps.size} of {len(frame)} rows have no label in column {target!r}, the first of them "
+            f"{place(path, int(gaps[0]))}; remove those rows."
         )
-    return label_values(column)
+    return label_values(label_column(frame, target, path))
+
+
+def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
+    """Return a column as labels: in a CSV numbers and truth values if all are such, otherwise as read."""
+    column = frame[target]
+    texts = column.tolist()
+    if is_csv(path) and all(isinstance(text, str) for text in texts):
+        return parse_labels(texts)
+    return column
+
+
+def check_finite(frame: "pd.DataFrame", path: Path) -> None:
+    """Raise `DomainError` if a column of numbers holds infinity; says where."""
+    for name in frame.columns:
+        row = first_infinity(frame[name])
+        if row is not None:
+            raise DomainError(
+                f"Column {name!r} holds infinity in {place(path, row)} of {path}; replace it, or leave it "
+                "missing."
+            )
+
+
+def is_csv(path: Path) -> bool:
+    """Whether the cells of a table are texts, by its extension."""
+    return _kind(path) != "parquet"
+
+
+def place(path: Path, row: int) -> str:
+    """Say where a row stands: its line in a CSV, the header being line 1; its number, from 1, in others."""
+    if not is_csv(path):
+        return f"row {row + 1}"
+    with _open(path) as file:
+        delimiter = _delimiter(file.read(SNIFFED_BYTES))
+        file.seek(0)
+        lines = csv.reader(
+            io.TextIOWrapper(file, encoding="utf-8-sig", newline=""),
+            delimiter=delimiter,
+            skipinitialspace=True,
+        )
+        start, found = 1, -1  # a row may go on over several lines; empty lines are no rows
+        for cells in lines:
+            found += cells not in ([], [""])
+            if found == row + 1:
+                return f"line {start}"
+            start = lines.line_num + 1
+    return f"row {row + 1}"
 
 
 def check_column(kind: str, name: str, columns: Collection[str]) -> None:
@@ -156,10 +224,17 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     return frame
 
 
-def _read_csv(path: Path, missing: Sequence[str]) -> "pd.DataFrame":
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    with cast("IO[bytes]", opener(path, "rb")) as file:
+        yield file
+
+
+def _read_csv(path: Path, missing: Sequence[str], as_text: bool) -> "pd.DataFrame":
     import pandas as pd
 
-    with (gzip.open if path.name.lower().endswith(".gz") else open)(path, "rb") as file:
+    with _open(path) as file:
         start = file.read(SNIFFED_BYTES)
     if b"\0" in start or start.startswith(b"PAR1"):
         raise DamagedFileError(f"{path} is not text, whatever its extension says.")
@@ -180,18 +255,25 @@ def _read_csv(path: Path, missing: Sequence[str]) -> "pd.DataFrame":
         )
         names = [str(name).strip() for name in frame.iloc[0]]
         names = _check_header(path, names)
-        return pd.read_csv(
+        frame = pd.read_csv(
             path,
             sep=delimiter,
             index_col=False,
             header=0,
             names=names,
-            na_values=list(missing),
+            dtype=object if as_text else None,
+            na_values=None if as_text else list(missing),
             keep_default_na=False,
             skipinitialspace=True,
             low_memory=False,
             encoding="utf-8-sig",
         )
+    if not as_text:
+        return frame
+    markers = set(missing)
+    return pd.DataFrame(
+        {name: pd.Series(clean(frame[name].tolist(), markers), dtype=object) for name in names}
+    )
 
 
 def _delimiter(start: bytes) -> str:

@@ -47,7 +47,9 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Gove
 MaxEpochs = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Most epochs; by default the solver's own.")
 ]
-LearningRate = Annotated[float, typer.Option(metavar="X", help="First learning rate.")]
+LearningRate = Annotated[
+    float, typer.Option(metavar="X", help="First learning rate, also in training the prior.")
+]
 Device = Annotated[str, typer.Option(metavar="NAME", help="Where to train: auto, cpu or cuda.")]
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column that is not a feature. Repeatable.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pbgnet.cli.console import console, echo, printable, short_hash
-from pbgnet.cli.folder import features, load_reading
+from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model
 from pbgnet.cli.outcome import ExitCode, Result, command
-from pbgnet.cli.tables import check_column, read_table
+from pbgnet.cli.tables import check_column, is_csv, label_column, read_table
 from pbgnet.exceptions import DamagedFileError, OptionError
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["show_steps", "verify", "verify_model"]
 
 # Longer texts are cut in the table; --json has all of them.
-LONGEST_CELL = 38
+LONGEST_CELL = 36
+
+# What is printed for the status of a step, and its style: what was not recomputed is not green.
+RESULTS = {"ok": ("ok", "green"), "failed": ("FAILED", "bold red"), "trusted": ("on trust", "yellow")}
 
 
 def verify_model(
@@ -43,12 +46,17 @@ def verify_model(
     reading = load_reading(model, loaded).with_target(target).with_missing(missing)
     if reading.target is None:
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
-    frame = read_table(data, reading.missing)
+    if reads_text(loaded) and not is_csv(data):
+        raise OptionError(
+            f"The model was trained on a CSV, whose cells are compared as they are written, and {data} is "
+            "none; verify it with the CSV."
+        )
+    frame = read_table(data, reading.missing, as_text=reads_text(loaded))
     check_column("target", reading.target, frame.columns)
     table = features(frame, loaded, reading)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return recompute(loaded, table, frame[reading.target])
+        return recompute(loaded, table, label_column(frame, reading.target, data))
 
 
 def show_steps(report: "VerificationReport") -> None:
@@ -61,18 +69,15 @@ def show_steps(report: "VerificationReport") -> None:
         table.add_column(heading, no_wrap=heading in ("step", "result"), overflow="fold")
     for step in report.steps:
         cells = [Text(_cell(text)) for text in (step.name, step.expected, step.found)]
-        table.add_row(*cells, Text("ok" if step.ok else "FAILED", style="green" if step.ok else "bold red"))
+        words, style = RESULTS[step.status]
+        table.add_row(*cells, Text(words, style=style))
     console().print(table)
     echo()
-    for step in sorted(report.steps, key=lambda step: step.ok):  # failures first
-        if step.detail:
-            echo(f"  {'note' if step.ok else 'FAILED'}: {step.name}: {step.detail}")
-    failed = len(report.failures)
-    echo(
-        f"Verified: {len(report.steps)} steps, all as the certificate states."
-        if report.ok
-        else f"NOT verified: {failed} of {len(report.steps)} steps failed."
-    )
+    for wanted, words in (("failed", "FAILED"), ("trusted", "on trust"), ("ok", "note")):
+        for step in report.steps:
+            if step.detail and step.status == wanted:
+                echo(f"  {words}: {step.name}: {step.detail}")
+    echo(report.summary)
 
 
 @command
@@ -90,7 +95,7 @@ def verify(
     """Recompute a certificate from the model and the table it was trained on.
 
     Exit code 0 if every step agrees, 1 if one does not. A changed weight, label, value, row or number is
-    found and named. Training is not repeated, and not trusted.
+    found and named. Training is not repeated; what cannot be recomputed is listed as "on trust".
     """
     report = verify_model(model, data, target, missing)
     payload = {"ok": report.ok, "steps": [asdict(step) for step in report.steps]}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.console import certificate_numbers, echo, pairs
-from pbgnet.cli.folder import TableReading, check_new_folder, save_reading
-from pbgnet.cli.tables import labels, read_table
+from pbgnet.cli.folder import TableReading, check_new_folder, new_folder, save_reading
+from pbgnet.cli.tables import check_finite, is_csv, labels, read_table
 from pbgnet.exceptions import LabelError, OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -65,28 +65,37 @@ class Trained:
 def train_model(
     data: Path, reading: TableReading, out: Path, *, overwrite: bool = False, **parameters: Any
 ) -> Trained:
-    """Read a table, train and certify a classifier with these parameters, and save it with its report."""
+    """Read a table, train and certify a classifier with these parameters, and save it with its report.
+
+    The cells of a CSV come as texts, and what a column holds is decided on the prior rows; the types of
+    Parquet are in its schema, which no single row can change.
+    """
     start = time.perf_counter()
     check_new_folder(out, overwrite)
     frame = read_table(data, reading.missing)
     assert reading.target is not None
-    y = labels(frame, reading.target)
+    y = labels(frame, reading.target, data)
     X = reading.training_features(frame)  # noqa: N806
     _check_rows(y, reading.target)
+    check_finite(X, data)
     _check_parameters(parameters)
 
     from pbgnet.certificates import save_model
     from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
+    from pbgnet.preprocessing import TablePreprocessor
     from pbgnet.report import render_report, replace_file
 
-    pipeline = make_certified_pipeline(PBGNetClassifier(**parameters)).fit(X, y)
+    preprocessor = TablePreprocessor(parse_numbers=is_csv(data))
+    pipeline = make_certified_pipeline(PBGNetClassifier(**parameters), preprocessor=preprocessor).fit(X, y)
     model = pipeline.certified_model_
     assert model is not None
-    page = render_report(model, pipeline.history_, X, y)  # before saving: all or nothing
-    save_model(model, out, overwrite=overwrite)
-    save_reading(out, reading, model)
-    with replace_file(out / REPORT) as temporary:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
+    page = render_report(model, pipeline.history_, X, y)
+    with new_folder(out) as fresh:  # model, reading and report take their place together
+        save_model(model, fresh)
+        save_reading(fresh, reading, model)
+        with replace_file(fresh / REPORT) as temporary:
+            temporary.write_text(page, encoding="utf-8", newline="\n")
+        check_new_folder(out, overwrite)  # something may have come there meanwhile
     return Trained(model, out, out / REPORT, time.perf_counter() - start)
 
 

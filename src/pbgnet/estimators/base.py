@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pbgnet.certificates import PreprocessingRecord, PriorRecord, certify
+from pbgnet.certificates import PreprocessingRecord, PriorRecord, SplitRecord, certify
 from pbgnet.certificates.inputs import Inputs
-from pbgnet.certificates.split import as_rows, check_split
+from pbgnet.certificates.split import check_split
 from pbgnet.estimators.predictor import CertifiedPredictor
-from pbgnet.estimators.split import certified_rows_of, draw_prior_rows
-from pbgnet.exceptions import DomainError, FewRowsWarning, LabelError, OptionError
+from pbgnet.estimators.split import certified_rows_of, choose_prior_rows
+from pbgnet.exceptions import FewRowsWarning, LabelError, OptionError
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 from pbgnet.training import FitResult, TrainingData, prepare_rows
@@ -95,10 +95,10 @@ class CertifiedClassifier(CertifiedPredictor):
                 stacklevel=2,
             )
         split_seed, *seeds = self._seeds()
-        if prior_rows is None:
-            prior_rows = self._draw_prior_rows(len(signs), split_seed) if self._sets_rows_apart() else []
+        fraction = float(self.prior_fraction) if self._sets_rows_apart() else None
+        rows, split = choose_prior_rows(len(signs), prior_rows, fraction, split_seed)
         table = X if hasattr(X, "columns") else features
-        return self._fit_table(table, labels, features, signs, as_rows("prior_rows", prior_rows), seeds)
+        return self._fit_table(table, labels, features, signs, rows, split, seeds)
 
     def _fit_table(
         self,
@@ -107,6 +107,7 @@ class CertifiedClassifier(CertifiedPredictor):
         features: Any,
         signs: NDArray[np.float64],
         prior_rows: NDArray[np.int64],
+        split: SplitRecord,
         seeds: list[int],
         preprocessor: TablePreprocessor | None = None,
     ) -> Self:
@@ -127,6 +128,7 @@ class CertifiedClassifier(CertifiedPredictor):
                 prior=self._prior_record(result, len(prior_rows), seeds),
                 prior_rows=prior_rows,
                 certified_rows=certified_rows,
+                split=split,
                 feature_names=names,
                 preprocessor=preprocessor,
                 preprocessing=OUTSIDE if preprocessor is None else None,
@@ -141,11 +143,6 @@ class CertifiedClassifier(CertifiedPredictor):
         """Draw the seeds of everything random in a fit from the one random state; the split comes first."""
         draws = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
         return [int(draw) for draw in draws]
-
-    def _draw_prior_rows(self, n: int, seed: int) -> NDArray[np.int64]:
-        if n < 2:
-            raise DomainError(f"Found {n} sample: the prior and the certificate each need one at least.")
-        return draw_prior_rows(n, float(self.prior_fraction), seed)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class.

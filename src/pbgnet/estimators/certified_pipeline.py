@@ -12,11 +12,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from pbgnet.certificates import CertifiedModel
-from pbgnet.certificates.split import as_rows
 from pbgnet.estimators.base import FEWEST_ROWS, CertifiedClassifier, encode_binary, refuse_fit_parameters
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
-from pbgnet.estimators.split import draw_prior_rows
+from pbgnet.estimators.split import choose_prior_rows
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 
@@ -124,13 +123,11 @@ class CertifiedPipeline(CertifiedPredictor):
         classifier._validate_params()
         self.classes_, signs = encode_binary(labels)
         split_seed, *seeds = classifier._seeds()
-        if prior_rows is None:
-            prior_rows = draw_prior_rows(len(signs), self._fraction(classifier), split_seed)
-        apart = as_rows("prior_rows", prior_rows)
+        apart, split = choose_prior_rows(len(signs), prior_rows, self._fraction(classifier), split_seed)
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
         features = preprocessor.fit(take_rows(table, apart)).transform(table)
         classifier.classes_, classifier.n_features_in_ = self.classes_, features.shape[1]
-        classifier._fit_table(table, labels, features, signs, apart, seeds, preprocessor)
+        classifier._fit_table(table, labels, features, signs, apart, split, seeds, preprocessor)
         self.preprocessor_, self.classifier_ = preprocessor, classifier
         self.n_features_in_ = table.shape[1]
         if (names := column_names(table)) is not None:

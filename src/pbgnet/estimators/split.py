@@ -7,22 +7,44 @@ certified rows, and the bound would not hold.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pbgnet.certificates import SplitRecord, draw_prior_rows
+from pbgnet.certificates.split import as_rows
 from pbgnet.exceptions import DomainError, DtypeError
 
-__all__ = ["certified_rows_of", "draw_prior_rows"]
+__all__ = ["certified_rows_of", "choose_prior_rows"]
 
 
-def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw `fraction` of n rows at random, in ascending order; at least one row is left on each side.
+def choose_prior_rows(
+    n: int, given: ArrayLike | None, fraction: float | None, seed: int
+) -> tuple[NDArray[np.int64], SplitRecord]:
+    """Return the rows set apart for the prior, and how they were chosen.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    given : array_like of int, optional
+        The user's own choice.
+    fraction : float, optional
+        Share of the rows to draw otherwise; None for no prior rows.
+    seed : int
+        Of the draw.
 
     Examples
     --------
-    >>> from pbgnet.estimators.split import draw_prior_rows
-    >>> len(draw_prior_rows(10, 0.5, seed=0))
-    5
+    >>> from pbgnet.estimators.split import choose_prior_rows
+    >>> rows, record = choose_prior_rows(10, None, 0.5, seed=0)
+    >>> len(rows), record.how
+    (5, 'drawn')
     """
-    count = min(max(1, round(fraction * n)), n - 1)
-    return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)
+    if given is not None:
+        rows = as_rows("prior_rows", given)
+        return rows, SplitRecord("given" if rows.size else "none")
+    if fraction is None:
+        return np.empty(0, dtype=np.int64), SplitRecord("none")
+    if n < 2:
+        raise DomainError(f"Found {n} sample: the prior and the certificate each need one at least.")
+    return draw_prior_rows(n, fraction, seed), SplitRecord("drawn", seed=seed, fraction=fraction)
 
 
 def certified_rows_of(n: int, prior_rows: ArrayLike) -> NDArray[np.int64]:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError
-from pbgnet.preprocessing.tables import Column
+from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.preprocessing.tables import Column, parse_number
 
 __all__ = [
     "CategoricalColumn",
@@ -72,7 +72,10 @@ class EmptyColumn(FittedColumn):
 
 @dataclass(frozen=True)
 class NumericColumn(FittedColumn):
-    """Median for missing values, then (value - mean) / scale, and 1 in a second output if it was missing."""
+    """Median for missing values, then (value - mean) / scale, and 1 in a second output if it was missing.
+
+    Later text is read as the number it writes out; what is no finite number counts as missing.
+    """
 
     kind: ClassVar[str] = "numeric"
 
@@ -86,20 +89,15 @@ class NumericColumn(FittedColumn):
         return [self.name, f"{self.name}_missing"] if self.missing else [self.name]
 
     def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
-        """Impute and scale."""
-        if column.numbers is None:
-            example = next((text for text in column.texts or [] if text is not None), "")
-            raise DtypeError(
-                f"Column {self.name!r} held numbers in the fitted rows and now holds text, {example!r:.40}."
-            )
-        check_finite(column)
-        absent = np.isnan(column.numbers)
+        """Impute and scale; returns what was no finite number."""
+        numbers, unknown = _finite_numbers(column)
+        absent = np.isnan(numbers)
         with np.errstate(over="ignore"):
-            scaled = (np.where(absent, self.median, column.numbers) - self.mean) / self.scale
+            scaled = (np.where(absent, self.median, numbers) - self.mean) / self.scale
         out[:, 0] = np.clip(scaled, -LARGEST_SCALED, LARGEST_SCALED)
         if self.missing:
             out[:, 1] = absent
-        return []
+        return unknown
 
 
 @dataclass(frozen=True)
@@ -144,8 +142,10 @@ class CategoricalColumn(FittedColumn):
         return {**super().to_dict(), "categories": list(self.categories)}
 
 
-def fit_column(column: Column, max_categories: int) -> FittedColumn:
-    """Learn a column from the fitted rows."""
+def fit_column(column: Column, max_categories: int, parse_numbers: bool = False) -> FittedColumn:
+    """Learn a column from the fitted rows; text that is all numbers is numeric if `parse_numbers`."""
+    if parse_numbers:
+        column = _parsed(column)
     if column.numbers is not None:
         check_finite(column)
         absent = np.isnan(column.numbers)
@@ -190,6 +190,28 @@ def column_from_dict(data: object) -> FittedColumn:
     if cls is CategoricalColumn:
         content["categories"] = tuple(content["categories"])
     return cls(**content)
+
+
+def _parsed(column: Column) -> Column:
+    """Return a column of texts as numbers, if every text there is writes out a finite number."""
+    if column.texts is None or column.categorical:
+        return column
+    values = [math.nan if text is None else parse_number(text) for text in column.texts]
+    if any(value is None for value in values):
+        return column
+    return Column(column.name, np.array(values, dtype=np.float64), None)
+
+
+def _finite_numbers(column: Column) -> tuple[NDArray[np.float64], list[str]]:
+    """Return a column as numbers, NaN where it has none, and the values that are no finite numbers."""
+    if column.numbers is not None:
+        infinite = np.isinf(column.numbers)
+        unknown = [repr(value) for value in dict.fromkeys(column.numbers[infinite].tolist())]
+        return np.where(infinite, np.nan, column.numbers), unknown
+    texts = column.texts or []
+    parsed = {text: parse_number(text) for text in dict.fromkeys(texts) if text is not None}
+    values = [math.nan if text is None or parsed[text] is None else parsed[text] for text in texts]
+    return np.array(values, dtype=np.float64), [repr(text) for text in parsed if parsed[text] is None]
 
 
 def _fit_numbers(name: str, numbers: NDArray[np.float64], absent: NDArray[np.bool_]) -> NumericColumn:

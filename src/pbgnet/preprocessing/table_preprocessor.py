@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
+    DtypeError,
     EmptyColumnWarning,
     ManyCategoriesWarning,
     ShapeError,
@@ -21,6 +22,7 @@ from pbgnet.preprocessing.columns import (
     CategoricalColumn,
     EmptyColumn,
     FittedColumn,
+    NumericColumn,
     column_from_dict,
     fit_column,
 )
@@ -44,11 +46,17 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Everything is fixed by the fitted rows. Fit it on rows that are not certified and it is a fixed
     function when the certified rows come, so the proof holds, whatever it does to them. For the same
     reason a category that the fitted rows did not have cannot get an output later: it becomes all zeros.
+    So does what a column is: once numeric, text in it that writes out no finite number, and infinity,
+    count as missing.
 
     Parameters
     ----------
     max_categories : int, default=255
         The most frequent categories of a column that get an output each; rarer ones become all zeros.
+    parse_numbers : bool, default=False
+        Whether a column of text is numeric if all its values in the fitted rows write out finite
+        numbers. For tables read as text, so that the fitted rows alone decide what each column is;
+        columns that the table itself calls categorical stay so.
 
     Attributes
     ----------
@@ -73,8 +81,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
            [ 0.  ,  1.  ,  0.  ,  1.  ]])
     """
 
-    def __init__(self, max_categories: int = 255) -> None:
+    def __init__(self, max_categories: int = 255, parse_numbers: bool = False) -> None:
         self.max_categories = max_categories
+        self.parse_numbers = parse_numbers
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: N803
         """Learn the columns from these rows.
@@ -93,10 +102,12 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             For columns with more than `max_categories` categories.
         """
         limit = positive_int("max_categories", self.max_categories)
+        if not isinstance(self.parse_numbers, bool):
+            raise DtypeError(f"parse_numbers must be True or False, got {self.parse_numbers!r:.60}.")
         columns = read_columns(X)
         if not columns or _n_rows(columns) == 0:
             raise ShapeError("The table has no rows or no columns to learn from.")
-        fitted = tuple(fit_column(column, limit) for column in columns)
+        fitted = tuple(fit_column(column, limit, self.parse_numbers) for column in columns)
         if empty := [column.name for column in fitted if isinstance(column, EmptyColumn)]:
             warnings.warn(
                 f"{_some(empty)} had no value in the {_n_rows(columns)} fitted rows and will be left out.",
@@ -131,33 +142,33 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ------
         ShapeError
             For missing or additional columns.
-        DomainError
-            For infinity.
         DtypeError
-            For text in a column that was numeric.
+            For values that no table should hold, such as dates and lists.
 
         Warns
         -----
         UnseenCategoryWarning
-            For categories the fitted rows did not have.
+            For categories the fitted rows did not have, and for what is no finite number in a numeric
+            column.
         """
         check_is_fitted(self)
         columns = self._select(X)
         out = np.zeros((_n_rows(columns), self.n_features_out_))
-        unseen, start = {}, 0
+        unseen: dict[str, list[str]] = {}
+        unread: dict[str, list[str]] = {}
+        start = 0
         for column, fitted in zip(columns, self.columns_, strict=True):
             stop = start + len(fitted.outputs)
             if unknown := fitted.encode(column, out[:, start:stop]):
-                unseen[fitted.name] = unknown
+                (unread if isinstance(fitted, NumericColumn) else unseen)[fitted.name] = unknown
             start = stop
+        sentences = []
         if unseen:
-            parts = [f"column {name!r}: {_some_values(values)}" for name, values in list(unseen.items())[:3]]
-            more = f"; and {len(unseen) - 3} more columns" if len(unseen) > 3 else ""
-            warnings.warn(
-                f"Not among the fitted rows, so encoded as all zeros: {'; '.join(parts)}{more}.",
-                UnseenCategoryWarning,
-                stacklevel=2,
-            )
+            sentences.append(f"Not among the fitted rows, so encoded as all zeros: {_some_columns(unseen)}.")
+        if unread:
+            sentences.append(f"Not finite numbers, so taken as missing: {_some_columns(unread)}.")
+        if sentences:
+            warnings.warn(" ".join(sentences), UnseenCategoryWarning, stacklevel=2)
         return out
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
@@ -172,6 +183,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "max_categories": int(self.max_categories),
+            "parse_numbers": self.parse_numbers,
             "named": hasattr(self, "feature_names_in_"),
             "columns": [column.to_dict() for column in self.columns_],
         }
@@ -185,7 +197,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         DamagedFileError
             For anything `to_dict` could not have written.
         """
-        keys = {"format", "version", "max_categories", "named", "columns"}
+        keys = {"format", "version", "max_categories", "parse_numbers", "named", "columns"}
         if not isinstance(data, dict) or set(data) != keys:
             found = sorted(map(str, data)) if isinstance(data, dict) else type(data).__name__
             raise DamagedFileError(f"A preprocessor must have the keys {sorted(keys)}, got {found!r:.120}.")
@@ -195,20 +207,22 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{data['format']!r:.60} of version {data['version']!r:.20}."
             )
         limit, named, columns = data["max_categories"], data["named"], data["columns"]
+        parse_numbers = data["parse_numbers"]
         if (
             type(limit) is not int
             or limit < 1
+            or not isinstance(parse_numbers, bool)
             or not isinstance(named, bool)
             or not isinstance(columns, list)
         ):
             raise DamagedFileError(
-                "The preprocessor's max_categories, named or columns is of the wrong type."
+                "The preprocessor's max_categories, parse_numbers, named or columns is of the wrong type."
             )
         fitted = tuple(column_from_dict(column) for column in columns)
         if len({column.name for column in fitted}) != len(fitted):
             raise DamagedFileError("Two columns of the preprocessor have the same name.")
         try:
-            return cls(limit)._learn(fitted, named)
+            return cls(limit, parse_numbers)._learn(fitted, named)
         except ShapeError as error:
             raise DamagedFileError(f"The preprocessor cannot be used: {error}") from error
 
@@ -255,6 +269,12 @@ def _n_rows(columns: Sequence[Column]) -> int:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{'Columns' if len(names) > 1 else 'Column'} {', '.join(map(repr, names[:3]))}{more}"
+
+
+def _some_columns(values: dict[str, list[str]]) -> str:
+    parts = [f"column {name!r}: {_some_values(texts)}" for name, texts in list(values.items())[:3]]
+    more = f"; and {len(values) - 3} more columns" if len(values) > 3 else ""
+    return "; ".join(parts) + more
 
 
 def _some_values(values: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ library is imported.
 
 import difflib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,10 +18,23 @@ from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 
-__all__ = ["Column", "check_columns", "column_names", "is_frame", "read_columns", "take_rows"]
+__all__ = [
+    "Column",
+    "as_numbers",
+    "check_columns",
+    "column_names",
+    "count_rows",
+    "is_frame",
+    "parse_number",
+    "read_columns",
+    "take_rows",
+]
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """Types of the missing values of frame libraries, by name, for the libraries are not imported."""
+
+# Python's float also reads "1_000", "nan" and "infinity", which are no numbers in a table.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +48,14 @@ class Column:
         The values where the column is numeric, with NaN for missing ones.
     texts : list of str or None
         The values of a categorical column, None for missing ones.
+    categorical : bool
+        Whether the table itself says that these are categories, so that they are never read as numbers.
     """
 
     name: str
     numbers: NDArray[np.float64] | None
     texts: list[str | None] | None
+    categorical: bool = False
 
 
 def is_frame(table: Any) -> bool:
@@ -88,6 +105,19 @@ def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:
     return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
 
 
+def count_rows(table: Any) -> int:
+    """Return the number of rows of a frame, array, sparse matrix or list of rows.
+
+    Examples
+    --------
+    >>> from pbgnet.preprocessing.tables import count_rows
+    >>> count_rows([[1.0], [2.0]])
+    2
+    """
+    shape = getattr(table, "shape", None)
+    return int(shape[0]) if shape else len(table)
+
+
 def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
     """Raise `ShapeError` unless both name the same columns, in whatever order; suggests near names."""
     extra = [name for name in found if name not in set(expected)]
@@ -124,13 +154,52 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
     ]
 
 
+def parse_number(text: str) -> float | None:
+    """Return the finite number a text writes out, or None if it is none.
+
+    Examples
+    --------
+    >>> from pbgnet.preprocessing.tables import parse_number
+    >>> parse_number(" 1.5e3 "), parse_number("inf"), parse_number("old")
+    (1500.0, None, None)
+    """
+    stripped = text.strip()
+    if NUMBER.fullmatch(stripped) is None:
+        return None
+    value = float(stripped)
+    return value if math.isfinite(value) else None
+
+
+def as_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return an array as float64 if it holds numbers and truth values only, as objects or plainly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing.tables import as_numbers
+    >>> as_numbers(np.array([[1, 2.5]], dtype=object)), as_numbers(np.array([["a"]])) is None
+    (array([[1. , 2.5]]), True)
+    """
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind != "O":
+        return None
+    kinds = {type(item) for item in array.ravel().tolist()}
+    if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds):
+        return None
+    try:
+        return array.astype(np.float64)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+
+
 def _read_column(name: str, column: Any) -> Column:
     """Read a column as numbers, or as texts where it is anything else."""
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.ndim != 1:
         raise ShapeError(f"Column {name!r} must hold one value per row, got shape {values.shape}.")
     if str(getattr(column, "dtype", "")) == "category":
-        return Column(name, None, _texts(name, values))
+        return Column(name, None, _texts(name, values), categorical=True)
     if values.dtype.kind in "iuf":
         return Column(name, values.astype(np.float64), None)
     if values.dtype.kind in "bU":

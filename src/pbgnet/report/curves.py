@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pbgnet.certificates.words import round_up
 from pbgnet.report.svg import Axis, figure, label, tag, tick_text
 
 __all__ = ["CURVES", "PHASES", "Curve", "Stretch", "curve_chart", "read_curve"]
@@ -42,6 +43,8 @@ class Curve:
     bound_keys : tuple of str
         Where it is held in the phases that minimise the bound.
     unit : str
+    is_bound : bool
+        Whether its values are bounds, which are rounded up in print.
     """
 
     name: str
@@ -49,12 +52,24 @@ class Curve:
     keys: tuple[str, ...]
     bound_keys: tuple[str, ...]
     unit: str = ""
+    is_bound: bool = False
+
+    def text(self, value: float) -> str:
+        """Write a value; a bound as in the certificate, so that it never shrinks in print.
+
+        Examples
+        --------
+        >>> from pbgnet.report.curves import CURVES
+        >>> CURVES[0].text(0.16131), CURVES[2].text(0.16131)
+        ('0.1613', '0.1614')
+        """
+        return round_up(value) if self.is_bound else f"{value:.4g}"
 
 
 CURVES = (
     Curve("loss", "Linear loss", ("loss",), ("loss",)),
     Curve("divergence", "Divergence from the prior", ("divergence",), ("penalty",), "nats"),
-    Curve("bound", "Bound on the linear loss", ("bound",), ("objective",)),
+    Curve("bound", "Bound on the linear loss", ("bound",), ("objective",), is_bound=True),
 )
 
 
@@ -106,10 +121,12 @@ def curve_chart(curve: Curve, history: Sequence[Record]) -> str:
         parts.append(_line(own))
         points.append(own[-1])
     last = final.values[-1] if final else stretches[-1].values[-1]
-    parts.append(_end_point(points[-1][0], axis(last), last))
+    parts.append(_end_point(points[-1][0], axis(last), curve.text(last)))
     first = stretches[0].values[0]
     unit = f" {curve.unit}" if curve.unit else ""
-    words = f"From {first:.4g}{unit} at the first step to {last:.4g}{unit} at the end; phases: "
+    words = (
+        f"From {curve.text(first)}{unit} at the first step to {curve.text(last)}{unit} at the end; phases: "
+    )
     words += ", ".join(f"{stretch.phase} ({len(stretch.values)} steps)" for stretch in stretches)
     parts.append(_captions(curve, axis.log))
     return figure(f"curve-{curve.name}", curve.title, words + ".", WIDTH, HEIGHT, "".join(parts))
@@ -176,11 +193,9 @@ def _line(points: Sequence[tuple[float, float]]) -> str:
     return tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="curve")
 
 
-def _end_point(x: float, y: float, value: float) -> str:
+def _end_point(x: float, y: float, text: str) -> str:
     above = y - 9 if y > TOP + 22 else y + 19
-    return tag("circle", cx=x, cy=y, r=4, class_="end") + label(
-        x + 4, above, f"{value:.4g}", "value halo", "end"
-    )
+    return tag("circle", cx=x, cy=y, r=4, class_="end") + label(x + 4, above, text, "value halo", "end")
 
 
 def _captions(curve: Curve, log: bool) -> str:

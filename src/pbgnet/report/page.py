@@ -1,5 +1,6 @@
 """The page: sections in the order a careful reader asks for them."""
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -196,6 +197,7 @@ def _comparison(certificate: Certificate) -> str:
         _paragraph(words.TWO_LOSSES),
         tag("div", "".join(tag("div", chart) for chart in charts), class_="two"),
         _verdict(certificate),
+        _paragraph(words.NOT_JOINT, "note"),
     )
 
 
@@ -258,7 +260,7 @@ def _calibration(output: NDArray[np.float64], signs: NDArray[np.float64]) -> str
                     str(bin.count),
                     str(bin.right),
                     f"{bin.accuracy:.3f}",
-                    f"{bin.interval[0]:.3f} to {bin.interval[1]:.3f}",
+                    f"{math.floor(1000 * bin.interval[0]) / 1000:.3f} to {round_up(bin.interval[1], 3)}",
                 )
             ),
         )

@@ -5,6 +5,7 @@ __all__ = [
     "DESCRIPTIVE",
     "HOW_TO_READ",
     "HOW_TO_VERIFY",
+    "NOT_JOINT",
     "NOT_PAID",
     "NOT_SAID",
     "PAID",
@@ -18,6 +19,12 @@ TWO_LOSSES = (
     "right; it is what the theorem bounds. An error of the vote costs at least one half of it, hence the "
     "factor two. The held-out bounds are what the same rows, at the same confidence, would have "
     "proved about the prior's own classifier, without any learning from them."
+)
+
+NOT_JOINT = (
+    "Each of these bounds holds at the stated confidence by itself, but they do not hold jointly at it: to "
+    "choose the smallest after looking at them costs confidence. The held-out bounds are shown for "
+    "comparison."
 )
 
 TRIVIAL = "The bound is trivial: nothing is proved. More rows, or a simpler network, may help."
@@ -56,6 +63,7 @@ HOW_TO_VERIFY = (
 )
 HOW_TO_READ = (
     "MODEL is the folder, DATA the table that was given to train. Each step is listed with what was "
-    "expected and found; the exit code is 0 only if all agree. Training is not repeated: the proof does "
-    "not depend on how the posterior was found."
+    "expected and found; the exit code is 0 only if none disagrees. What nobody can recompute, such as that "
+    "a trained prior saw the prior rows only, is listed as taken on trust. Training is not repeated: the "
+    "proof does not depend on how the posterior was found."
 )

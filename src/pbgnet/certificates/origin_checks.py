@@ -1,0 +1,136 @@
+"""Checks of `verify` of where things came from: the split, the preprocessor and the prior."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pbgnet.certificates.issue import prior_problem, split_problem
+from pbgnet.certificates.subject import RELATIVE, Outcome, Subject
+from pbgnet.networks import initial_weights
+from pbgnet.preprocessing import TablePreprocessor, take_rows
+
+__all__ = ["check_prior_record", "check_redraw", "check_refit", "check_regeneration", "check_rows"]
+
+
+def check_rows(subject: Subject) -> Outcome:
+    """See that no row is both prior and certified, all are in the table, and their number is as stated."""
+    prior, certified = subject.model.prior_rows, subject.model.certified_rows
+    n = subject.certificate.inputs.n
+    expected = f"{n} certified rows in the table, none of them a prior row"
+    problems = []
+    if certified.size != n:
+        problems.append(f"{certified.size} certified rows")
+    if common := np.intersect1d(prior, certified).size:
+        problems.append(f"{common} rows in both parts")
+    if _distinct(prior) < prior.size or _distinct(certified) < certified.size:
+        problems.append("rows named twice")
+    if max(_largest(prior), _largest(certified)) >= subject.n_rows:
+        problems.append(f"rows beyond the end of the table of {subject.n_rows}")
+    unused = subject.n_rows - prior.size - certified.size
+    detail = f"{unused} rows of the table are in neither part" if unused > 0 else ""
+    return Outcome(expected, ", ".join(problems) or expected, not problems, detail)
+
+
+def check_redraw(subject: Subject) -> Outcome:
+    """Draw the split again where it was drawn."""
+    record, prior_rows = subject.certificate.split, subject.model.prior_rows
+    expected = {
+        "none": "no prior rows",
+        "given": "prior rows chosen by the user",
+        "drawn": f"the rows that seed {record.seed} draws, a share of {record.fraction!r}",
+    }[record.how]
+    if problem := split_problem(record, prior_rows, subject.n_rows):
+        made = f" (drawn with numpy {subject.certificate.versions.numpy}, redrawn with {np.__version__})"
+        detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
+        return Outcome(expected, f"{prior_rows.size} other prior rows", False, detail)
+    if record.how == "given":
+        note = "that the choice does not depend on the certified rows' labels is taken on trust"
+        return Outcome(expected, expected, True, note, trusted=True)
+    return Outcome(expected, expected, True)
+
+
+def check_refit(subject: Subject) -> Outcome:
+    """Fit the preprocessor again on the prior rows alone."""
+    status, preprocessor = subject.certificate.preprocessing.status, subject.model.preprocessor
+    if status != "inside":
+        ok = preprocessor is None or status == "outside"
+        note = (
+            "there is none"
+            if status == "none"
+            else "outside the proof: that it does not depend on the certified rows is taken on trust"
+        )
+        return Outcome(status, status if ok else "a preprocessor", ok, note, trusted=status == "outside")
+    if preprocessor is None:
+        return Outcome("a preprocessor", "none", False, "the certificate says that there is one")
+    again = TablePreprocessor(**preprocessor.get_params())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were given when the model was made
+        again.fit(take_rows(subject.X, subject.model.prior_rows))
+    difference = _difference(preprocessor.to_dict(), again.to_dict())
+    expected = f"what {subject.model.prior_rows.size} prior rows give"
+    detail = f"it was not fitted on the prior rows alone: {difference}" if difference else ""
+    return Outcome(expected, "another one" if difference else expected, not difference, detail)
+
+
+def check_prior_record(subject: Subject) -> Outcome:
+    """See that what is said about the prior is possible, given the prior rows."""
+    record = subject.certificate.prior
+    expected = f"a {record.kind} prior that saw {record.n_rows} rows"
+    problem = prior_problem(record, subject.model.prior_rows.size)
+    return Outcome(expected, "a contradiction" if problem else expected, not problem, problem.rstrip("."))
+
+
+def check_regeneration(subject: Subject) -> Outcome:
+    """Make the prior again where nothing but its seed made it."""
+    record, network = subject.certificate.prior, subject.model.network
+    if record.kind in ("pretrained", "given"):
+        note = (
+            "not repeated: that it was trained on the prior rows alone is taken on trust"
+            if record.kind == "pretrained"
+            else "not repeated: that it does not depend on the certified rows is taken on trust"
+        )
+        return Outcome(f"a {record.kind} prior", f"a {record.kind} prior", True, note, trusted=True)
+    options: dict[str, Any] = {"initialisation": "zero"}
+    if record.kind == "random":
+        if record.seed is None:
+            return Outcome("a seed", "none", False, "a random prior without its seed cannot be repeated")
+        generator = torch.Generator().manual_seed(record.seed)
+        options = {"initialisation": record.initialisation or "xavier_normal", "generator": generator}
+    sizes = network.architecture
+    again = initial_weights(
+        sizes.n_features, sizes.hidden_layer_sizes, intercept=sizes.intercept, dtype=torch.float64, **options
+    )
+    # Training in float32 keeps the prior in float32: the same numbers, rounded.
+    rounded = [weight.float().double() for weight in again]
+    stored = network.prior_weights
+    ok = any(all(map(torch.equal, stored, candidate)) for candidate in (again, rounded))
+    source = "zeros" if record.kind == "zero" else f"the weights drawn from seed {record.seed}"
+    return Outcome(source, source if ok else "other weights", ok)
+
+
+def _largest(rows: NDArray[np.int64]) -> int:
+    return int(rows.max()) if rows.size else -1
+
+
+def _distinct(rows: NDArray[np.int64]) -> int:
+    return int(np.unique(rows).size)
+
+
+def _difference(stored: Any, again: Any, where: str = "") -> str:
+    """Name the first place where two JSON-able values differ; floats may differ by rounding."""
+    if isinstance(stored, float) and isinstance(again, float):
+        same = math.isclose(stored, again, rel_tol=RELATIVE)
+        return "" if same else f"{where} is {stored!r}, refitted {again!r}"
+    if isinstance(stored, dict) and isinstance(again, dict) and set(stored) == set(again):
+        parts = [_difference(stored[key], again[key], f"{where} {key}".strip()) for key in stored]
+        return next(filter(None, parts), "")
+    if isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+        parts = [
+            _difference(a, b, f"{where}[{k}]") for k, (a, b) in enumerate(zip(stored, again, strict=True))
+        ]
+        return next(filter(None, parts), "")
+    return "" if stored == again else f"{where} is {stored!r:.80}, refitted {again!r:.80}"

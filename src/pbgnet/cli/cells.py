@@ -1,0 +1,71 @@
+"""The cells of a CSV: all of them texts, so that no row has a say in how the others are read."""
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["clean", "first_infinity", "parse_labels"]
+
+WHOLE = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
+
+
+def clean(cells: Sequence[object], missing: Collection[str]) -> list[str | None]:
+    """Strip texts of blanks; those that mean "missing", and what is no text, become None.
+
+    Examples
+    --------
+    >>> from pbgnet.cli.cells import clean
+    >>> clean([" red ", "?", "", float("nan")], ("", "?"))
+    ['red', None, None, None]
+    """
+    stripped = (cell.strip() if isinstance(cell, str) else "" for cell in cells)
+    return [None if not text or text in missing else text for text in stripped]
+
+
+def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
+    """Return labels as truth values or numbers if all of them are such, otherwise as the texts they are.
+
+    Truth values are ``True``, ``true``, ``TRUE`` and the like. Whole numbers become int, others float, so
+    that ``1`` and ``1.0`` are one class. Numbers too large to be told apart stay texts.
+
+    Examples
+    --------
+    >>> from pbgnet.cli.cells import parse_labels
+    >>> parse_labels(["1", "0", "1.0"]).tolist(), parse_labels(["1", "none"]).tolist()
+    ([1, 0, 1], ['1', 'none'])
+    """
+    import numpy as np
+
+    kinds = dict.fromkeys(texts)
+    values: dict[str, Any] | None = None
+    if all(text in TRUTH for text in kinds):
+        values = {text: TRUTH[text] for text in kinds}
+    elif all(WHOLE.fullmatch(text) for text in kinds):
+        values = {text: int(text) for text in kinds}
+    elif all(NUMBER.fullmatch(text) for text in kinds):
+        numbers = {text: float(text) for text in kinds}
+        whole = all(number.is_integer() for number in numbers.values())
+        values = {text: int(number) for text, number in numbers.items()} if whole else dict(numbers)
+    if values is None or any(abs(value) >= 2**53 for value in values.values()):
+        return np.array(list(texts), dtype=object)
+    return np.array([values[text] for text in texts])
+
+
+def first_infinity(column: "pd.Series[Any]") -> int | None:
+    """Return the first row with infinity in a column of numbers, be they written as text or not."""
+    import numpy as np
+    import pandas as pd
+
+    if column.dtype.kind not in "fO":
+        return None
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=math.nan)
+    infinite = np.isinf(numbers)
+    words = np.isnan(numbers) & column.notna().to_numpy()
+    return int(np.argmax(infinite)) if infinite.any() and not words.any() else None
