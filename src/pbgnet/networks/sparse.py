@@ -62,9 +62,9 @@ class SparseRows:
         self._place(dtype, device)
 
     def _place(self, dtype: torch.dtype, device: torch.device | str) -> None:
-        self.dtype, self.device = dtype, torch.device(device)
-        self._matrix = _to_torch(self._scipy, dtype, self.device)
-        self._transposed = _to_torch(self._scipy.T.tocsr(), dtype, self.device)
+        self._matrix = _to_torch(self._scipy, dtype, device)
+        self._transposed = _to_torch(self._scipy.T.tocsr(), dtype, device)
+        self.dtype, self.device = dtype, self._matrix.device  # "cuda" has become "cuda:0"
 
     def __len__(self) -> int:
         return int(self._scipy.shape[0])
@@ -118,10 +118,11 @@ class _SparseProduct(torch.autograd.Function):
         return None, None, (ctx.transposed @ grad_outputs[0].contiguous()).mT
 
 
-def _to_torch(csr: Any, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _to_torch(csr: Any, dtype: torch.dtype, device: torch.device | str) -> Tensor:
     with warnings.catch_warnings():
-        # PyTorch announces its CSR layout as a beta once per process; only products are used here.
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        # PyTorch says once per process that its CSR layout is a beta, and some versions that invariants
+        # are not checked although they are here; only products are used.
+        warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
         return torch.sparse_csr_tensor(
             torch.from_numpy(csr.indptr.astype(np.int64)),
             torch.from_numpy(csr.indices.astype(np.int64)),
