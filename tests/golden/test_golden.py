@@ -1,0 +1,30 @@
+"""Certificates issued by earlier versions verify for ever: one folder per version of the schema."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pbgnet.cli.app import app
+
+VERSIONS = sorted(path for path in Path(__file__).parent.glob("v*") if path.is_dir())
+
+
+@pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
+def test_old_certificates_still_verify(folder):
+    result = CliRunner().invoke(app, ["verify", str(folder / "model"), str(folder / "table.csv"), "--json"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["ok"] is True
+
+
+@pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
+def test_and_still_notice_a_changed_label(folder, tmp_path):
+    lines = (folder / "table.csv").read_text().splitlines(keepends=True)
+    lines[5] = lines[5].replace("good", "poor") if "good" in lines[5] else lines[5].replace("poor", "good")
+    changed = tmp_path / "table.csv"
+    changed.write_text("".join(lines))
+    result = CliRunner().invoke(app, ["verify", str(folder / "model"), str(changed)])
+    assert result.exit_code == 1
+    assert "data: labels" in result.output
