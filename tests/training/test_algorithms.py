@@ -122,6 +122,16 @@ def test_restarts_compete_and_the_first_is_the_single_run():
     assert final["objective"] == pytest.approx(bound_of(several, data), abs=1e-5)
 
 
+def test_the_best_restart_is_kept(monkeypatch):
+    # Two of three restarts hardly move, so that their bound stays that of the prior.
+    monkeypatch.setattr("pbgnet.training.algorithms.RATE_MULTIPLES", (1e-9, 1.0, 1e-9))
+    data = make_data()
+    recipe = make_recipe(n_restarts=3, solver="adam", course=Course(32, 20))
+    result = ALGORITHMS["pbgnet"].fit(recipe, data, None)
+    assert result.network.divergence().item() > 1
+    assert result.history[-1]["objective"] == pytest.approx(bound_of(result, data), abs=1e-5)
+
+
 def test_hybrid_ends_below_adam():
     data = make_data()
     hybrid = ALGORITHMS["pbgnet"].fit(make_recipe(), data, None)

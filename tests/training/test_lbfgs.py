@@ -101,3 +101,12 @@ def test_a_misleading_curvature_is_forgotten():
     start = torch.tensor([[3.0, -2.0, 1.5]], dtype=torch.float64)
     found = minimise_lbfgs(evaluate, start, max_iterations=100, tolerance=1e-12)
     assert found.abs().max() < 1e-4
+
+
+def test_points_without_a_finite_gradient_are_not_accepted():
+    # The value looks fine everywhere and falls without end, but beyond 1 the gradient is undefined.
+    def evaluate(x):
+        return -x[:, 0], torch.where(x < 1, -1.0, torch.nan)
+
+    found = minimise_lbfgs(evaluate, torch.zeros(1, 1, dtype=torch.float64), max_iterations=50)
+    assert found.item() < 1

@@ -38,7 +38,7 @@ def make_network(seeds, d=4, hidden=(3,)) -> AggregatedNetwork:
 
 
 def train(
-    seeds, rates, epochs=3, callbacks=(), data=None, objective=None
+    seeds, rates, epochs=3, callbacks=(), data=None, objective=None, **options
 ) -> tuple[AggregatedNetwork, History]:
     data = data or make_data()
     network = make_network(seeds)
@@ -54,6 +54,7 @@ def train(
         history=history,
         progress=Progress(0),
         phase="test",
+        **options,
     )
     return network, history
 
@@ -203,3 +204,23 @@ def test_weight_decay_shrinks_the_weights_of_its_replica():
     )
     lengths = sum(w.square().sum(dim=(1, 2)) for w in network.weights)
     assert lengths[1] < 0.2 * lengths[0]
+
+
+def test_slopes_are_taken_at_a_running_average_of_the_loss():
+    seen = []
+
+    class Recording(Seeger):
+        def slopes(self, loss, penalty):
+            seen.append(loss.item())
+            return super().slopes(loss, penalty)
+
+    _, history = train([0], [0.1], epochs=6, objective=lambda n: Recording(n.prior_weights, 120, 0.05))
+    last = history.of_replica(0)[-1]["loss"]
+    assert seen[0] > 2 * last  # the loss has fallen, and the average with it
+    assert abs(sum(seen[-7:]) / 7 - last) < 0.1 * seen[0]
+    assert len(set(seen)) == len(seen)
+
+
+def test_ramp_weighs_the_penalty():
+    free, bound = (train([0], [0.1], epochs=6, ramp=lambda epoch, w=w: w)[1] for w in (0.0, 1.0))
+    assert free.of_replica(0)[-1]["penalty"] > 1.5 * bound.of_replica(0)[-1]["penalty"]
