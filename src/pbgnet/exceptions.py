@@ -83,7 +83,7 @@ class PBGNetWarning(UserWarning):
 
 
 class FewRowsWarning(PBGNetWarning):
-    """So few rows that no certificate can say anything about them."""
+    """So few rows that no certificate about them can be of use."""
 
 
 class UnseenCategoryWarning(PBGNetWarning):

@@ -24,7 +24,7 @@ from pbgnet.training import FitResult, TrainingData, prepare_rows
 
 __all__ = ["CertifiedClassifier", "choose_device", "encode_binary", "refuse_fit_parameters", "training_data"]
 
-# Below this number of rows no bound of this package can be informative.
+# Below this number of rows even a classifier without errors gets a bound of little use.
 FEWEST_ROWS = 10
 
 # Rows evaluated at a time when predicting.
@@ -89,8 +89,8 @@ class CertifiedClassifier(CertifiedPredictor):
         self.classes_, signs = encode_binary(labels)
         if len(signs) < FEWEST_ROWS:
             warnings.warn(
-                f"{len(signs)} rows are too few for a certificate that says anything; with fewer than "
-                f"{FEWEST_ROWS} the bound is trivial.",
+                f"{len(signs)} rows are too few for a useful certificate: below {FEWEST_ROWS} even a "
+                "classifier that never errs on them gets a bound far from 0.",
                 FewRowsWarning,
                 stacklevel=2,
             )
