@@ -1,5 +1,6 @@
 """Settings shared by all tests."""
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -10,6 +11,12 @@ from hypothesis import settings
 settings.register_profile("pbgnet", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("pbgnet")
 torch.set_num_threads(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings are errors, but a machine without Numba is no failure."""
+    if importlib.util.find_spec("numba") is None:
+        config.addinivalue_line("filterwarnings", "ignore::pbgnet.exceptions.SlowKernelWarning")
 
 
 @pytest.fixture(scope="session")

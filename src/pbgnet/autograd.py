@@ -2,13 +2,24 @@
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 
 from pbgnet.exceptions import SecondDerivativeError
 
-__all__ = ["first_order_only"]
+__all__ = ["Pullback", "first_order_only", "full_precision"]
+
+Pullback = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
+"""Maps the gradient of a function's value to the gradients of its arguments."""
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[Any]:
+    """Switch autocast off: it would round products to half precision, which no error bound allows for."""
+    if not torch.is_autocast_enabled(device.type):
+        return nullcontext()
+    return torch.autocast(device.type, enabled=False)
 
 
 def first_order_only(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,8 +10,10 @@ __all__ = [
     "DtypeError",
     "EmptyColumnWarning",
     "FewRowsWarning",
+    "InterruptedFitWarning",
     "LabelError",
     "ManyCategoriesWarning",
+    "MemoryLimitError",
     "OptionError",
     "OutputExistsError",
     "PBGNetError",
@@ -19,6 +21,8 @@ __all__ = [
     "PriorLeakageError",
     "SecondDerivativeError",
     "ShapeError",
+    "SlowKernelWarning",
+    "SmallerChunksWarning",
     "UncertifiedError",
     "UnknownNameError",
     "UnseenCategoryWarning",
@@ -78,12 +82,28 @@ class PriorLeakageError(PBGNetError, ValueError):
     """The prior saw rows that are to be certified, so the theorem does not hold."""
 
 
+class MemoryLimitError(PBGNetError, MemoryError):
+    """There is not enough memory even for the smallest piece of work."""
+
+
 class PBGNetWarning(UserWarning):
     """Base class of every warning given on purpose by pbgnet."""
 
 
 class FewRowsWarning(PBGNetWarning):
     """So few rows that no certificate about them can be of use."""
+
+
+class InterruptedFitWarning(PBGNetWarning):
+    """A fit was interrupted, and what it had reached by then was kept."""
+
+
+class SmallerChunksWarning(PBGNetWarning):
+    """Memory ran out, and the work goes on in smaller pieces."""
+
+
+class SlowKernelWarning(PBGNetWarning):
+    """The fast kernels cannot be used on this machine, and plain PyTorch stands in."""
 
 
 class UnseenCategoryWarning(PBGNetWarning):

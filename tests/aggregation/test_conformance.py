@@ -1,24 +1,38 @@
 """Every aggregation method against the shipped conformance suite."""
 
+import pytest
 import torch
 from torch import Tensor
 
 from pbgnet.aggregation import METHODS, Aggregation, Enumeration, Fourier, MonteCarlo
 from pbgnet.aggregation.conformance import AggregationConformance
+from pbgnet.kernels.dispatch import KERNELS, find_kernel
 
 
 class TestFourier(AggregationConformance):
+    backends = ("torch", "numba", "triton")
+
     def make(self, device: str) -> Aggregation:
         return Fourier()
 
+    def test_the_backend_in_the_name_of_a_test_is_the_one_that_runs(
+        self, device: str, request: pytest.FixtureRequest
+    ) -> None:
+        kernel = find_kernel("fourier", torch.device(device)).__name__
+        assert kernel.rpartition("_")[2] in request.node.name
+
 
 class TestFourierAdaptive(AggregationConformance):
+    backends = ("torch", "numba", "triton")
+
     def make(self, device: str) -> Aggregation:
         return Fourier(adaptive=True)
 
 
 class TestFourierCoarse(AggregationConformance):
     """A tolerance large enough to be visible must still be kept."""
+
+    backends = ("torch", "numba", "triton")
 
     def make(self, device: str) -> Aggregation:
         return Fourier(tolerance=1e-3)
@@ -32,6 +46,7 @@ class TestEnumeration(AggregationConformance):
 class TestMonteCarlo(AggregationConformance):
     """A random estimate: within six standard deviations of the exact value."""
 
+    backends = ("torch", "triton")
     mean_gradient_at_corners = False
     n_samples = 10_000
 
@@ -50,3 +65,8 @@ class TestMonteCarlo(AggregationConformance):
 def test_every_registered_method_is_covered() -> None:
     made = {suite().make("cpu").name for suite in AggregationConformance.__subclasses__()}
     assert made == set(METHODS)
+
+
+def test_every_implementation_of_a_kernel_is_covered() -> None:
+    for suite, operation in [(TestFourier, "fourier"), (TestMonteCarlo, "monte_carlo")]:
+        assert set(suite.backends) == set(KERNELS[operation])

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from pbgnet.aggregation import Enumeration, MonteCarlo, expected_sign, sign_probabilities, sign_vectors
-from pbgnet.aggregation.monte_carlo_function import SampledMean, draw_signs
+from pbgnet.aggregation.monte_carlo_function import SampledMean
 from pbgnet.exceptions import DomainError, DtypeError, OptionError, UncertifiedError
+from pbgnet.kernels.monte_carlo_torch import draw_signs
 
 
 def make_generator(seed: int = 0) -> torch.Generator:
@@ -17,59 +18,90 @@ def make_generator(seed: int = 0) -> torch.Generator:
 @pytest.fixture
 def layer() -> tuple[torch.Tensor, torch.Tensor]:
     generator = make_generator(1)
-    mean = 1.6 * torch.rand(4, 5, generator=generator, dtype=torch.float64) - 0.8
-    return mean, torch.randn(3, 5, generator=generator, dtype=torch.float64)
+    mean = 1.6 * torch.rand(2, 4, 5, generator=generator, dtype=torch.float64) - 0.8
+    return mean, torch.randn(2, 3, 5, generator=generator, dtype=torch.float64)
 
 
 def test_gradcheck_in_the_weights(layer):
-    mean, a = layer
-    signs = draw_signs(mean, 7, make_generator())
-    assert torch.autograd.gradcheck(lambda w: SampledMean.apply(mean, w, signs), (a.requires_grad_(),))
+    mean, weight = layer
+    assert torch.autograd.gradcheck(
+        lambda w: SampledMean.apply(mean, w, 7, make_generator()), (weight.requires_grad_(),)
+    )
+
+
+def test_value_is_the_mean_over_the_signs_drawn(layer):
+    mean, weight = layer
+    s = 2 * draw_signs(mean, 7, make_generator()).double() - 1
+    expected = torch.erf(torch.einsum("rntd,rmd->rntm", s, weight) / math.sqrt(2 * 5)).mean(dim=-2)
+    torch.testing.assert_close(SampledMean.apply(mean, weight, 7, make_generator()), expected)
 
 
 def test_gradient_in_the_means_is_that_of_the_reweighted_sample(layer):
     # Eq. 14 is the exact derivative of the importance-weighted mean over fixed sign vectors,
     # (1/T) sum_t prod_i psi_{s_i}(g) / psi_{s_i}(g0) erf(.), at g = g0: gradcheck's counterpart.
-    mean, a = layer
-    signs = draw_signs(mean, 7, make_generator())
-    s = 2 * signs.double() - 1
-    votes = torch.erf(s @ a.mT / math.sqrt(2))
+    mean, weight = layer
+    s = 2 * draw_signs(mean, 7, make_generator()).double() - 1
+    votes = torch.erf(s @ weight.mT.unsqueeze(1) / math.sqrt(2 * 5))
 
     def reweighted(g: torch.Tensor) -> torch.Tensor:
         ratio = ((1 + s * g.unsqueeze(-2)) / (1 + s * mean.unsqueeze(-2))).prod(dim=-1)
         return (ratio.unsqueeze(-1) * votes).mean(dim=-2)
 
-    v = torch.randn(4, 3, generator=make_generator(2), dtype=torch.float64)
+    v = torch.randn(2, 4, 3, generator=make_generator(2), dtype=torch.float64)
     g = mean.clone().requires_grad_()
     (expected,) = torch.autograd.grad((reweighted(g) * v).sum(), g)
     g = mean.clone().requires_grad_()
-    (got,) = torch.autograd.grad((SampledMean.apply(g, a, signs) * v).sum(), g)
+    (got,) = torch.autograd.grad((SampledMean.apply(g, weight, 7, make_generator()) * v).sum(), g)
     torch.testing.assert_close(got, expected)
 
 
-def test_gradients_are_the_exact_ones_when_every_sign_vector_comes_in_proportion():
+def test_gradients_are_the_exact_ones_when_every_sign_vector_comes_in_proportion(monkeypatch):
     # With fair coins and each of the 2^d vectors drawn once, both estimators are exact.
-    mean = torch.zeros(2, 4, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn(3, 4, generator=make_generator(), dtype=torch.float64).requires_grad_()
-    signs = (sign_vectors(4, dtype=torch.float64) > 0).expand(2, -1, -1)
-    sampled = torch.autograd.grad(SampledMean.apply(mean, weight / 2, signs).sum(), [mean, weight])
-    exact = torch.autograd.grad(Enumeration()(mean, weight).sum(), [mean, weight])
-    for got, expected in zip(sampled, exact, strict=True):
+    mean = torch.zeros(1, 2, 4, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(1, 3, 4, generator=make_generator(), dtype=torch.float64).requires_grad_()
+    signs = (sign_vectors(4, dtype=torch.float64) > 0).expand(1, 2, -1, -1)
+    monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.draw_signs", lambda *arguments: signs)
+    value = SampledMean.apply(mean, weight, 16, make_generator())
+    exact = Enumeration()(mean, weight)
+    torch.testing.assert_close(value, exact)
+    sampled_gradients = torch.autograd.grad(value.sum(), [mean, weight])
+    for got, expected in zip(
+        sampled_gradients, torch.autograd.grad(exact.sum(), [mean, weight]), strict=True
+    ):
         torch.testing.assert_close(got, expected)
 
 
 def test_chunks_of_samples_change_nothing(layer, monkeypatch):
-    mean, a = layer
+    mean, weight = layer
     signs = draw_signs(mean, 50, make_generator(3))
+    monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.draw_signs", lambda *arguments: signs)
     results = []
     for size in (1, 100, 1 << 20):
-        monkeypatch.setattr("pbgnet.aggregation.monte_carlo_function.CHUNK_ELEMENTS", size)
-        g, w = mean.clone().requires_grad_(), a.clone().requires_grad_()
-        value = SampledMean.apply(g, w, signs)
+        monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.CHUNK_ELEMENTS", size)
+        g, w = mean.clone().requires_grad_(), weight.clone().requires_grad_()
+        value = SampledMean.apply(g, w, 50, make_generator(3))
         results.append((value, *torch.autograd.grad(value.sum(), [g, w])))
     for result in results[1:]:
         for got, expected in zip(result, results[0], strict=True):
             torch.testing.assert_close(got, expected)
+
+
+def test_signs_drawn_in_chunks_have_the_given_means(monkeypatch):
+    monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.CHUNK_ELEMENTS", 1000)
+    mean = torch.tensor([[[-0.9, 0.0, 0.6]]], dtype=torch.float64)
+    signs = draw_signs(mean, 40_001, make_generator())
+    assert signs.shape == (1, 1, 40_001, 3)
+    for part in (signs, signs[..., :300, :], signs[..., -301:, :]):
+        found = 2 * part.double().mean(dim=-2) - 1
+        deviation = torch.sqrt((1 - mean**2) / part.shape[-2])
+        assert ((found - mean).abs() <= 4 * deviation).all()
+
+
+def test_means_of_more_axes_than_one_give_what_each_gives_alone(layer):
+    mean, weight = (tensor.unsqueeze(1) for tensor in layer)
+    value = MonteCarlo(50, make_generator(4))(mean, weight)
+    assert value.shape == (2, 1, 4, 3)
+    assert torch.equal(value.squeeze(1), SampledMean.apply(*layer, 50, make_generator(4)))
 
 
 def test_same_generator_state_gives_the_same_result(layer):
@@ -136,5 +168,5 @@ def test_a_random_estimate_has_no_proved_error(layer):
 def test_sign_probabilities_are_a_distribution_with_the_given_means(layer):
     mean, _ = layer
     probability = sign_probabilities(mean)
-    torch.testing.assert_close(probability.sum(dim=-1), torch.ones(4, dtype=torch.float64))
+    torch.testing.assert_close(probability.sum(dim=-1), torch.ones(2, 4, dtype=torch.float64))
     torch.testing.assert_close(probability @ sign_vectors(5, dtype=torch.float64), mean)

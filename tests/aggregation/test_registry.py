@@ -5,6 +5,7 @@ import torch
 
 from pbgnet.aggregation import METHODS, Enumeration, Fourier, expected_sign, make_aggregation
 from pbgnet.exceptions import OptionError, PBGNetError, UnknownNameError, WidthLimitError
+from pbgnet.kernels import use_backend
 
 
 @pytest.fixture
@@ -53,7 +54,24 @@ def test_width_limit_must_be_a_count(width):
         Enumeration(max_width=width)
 
 
-def test_without_checks_nan_in_the_weights_is_still_noticed(layer):
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_without_checks_nan_in_the_weights_is_still_seen_in_the_result(layer, backend):
     mean, weight = layer
-    with pytest.raises(PBGNetError, match="nodes"):
-        expected_sign(mean, weight * torch.nan, validate_args=False)
+    with use_backend(backend):
+        value = expected_sign(mean, weight * torch.nan, validate_args=False)
+    assert value.isnan().all()
+
+
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_without_checks_a_replica_that_diverged_leaves_the_others_alone(backend):
+    mean = torch.full((2, 3), 0.5)
+    weight = torch.ones(4, 1, 3)
+    alone = expected_sign(mean, weight[0])
+    weight[1] = torch.nan
+    weight[2] = 1e30
+    weight[3, 0, 0] = torch.inf
+    with use_backend(backend):
+        value = expected_sign(mean, weight, validate_args=False)
+    torch.testing.assert_close(value[0], alone)
+    assert value[1].isnan().all()
+    assert value[3].isnan().all()

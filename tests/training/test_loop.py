@@ -7,59 +7,15 @@ import pytest
 import torch
 from scipy import sparse
 
-from pbgnet.networks import AggregatedNetwork, SparseRows
+from pbgnet.networks import SparseRows
 from pbgnet.training.adam import ReplicaAdam
 from pbgnet.training.callbacks import BestEpoch, EarlyStopping, LinearDecay, LoopState, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData, prepare_rows
 from pbgnet.training.evaluation import empirical_loss, loss_and_gradients
-from pbgnet.training.history import History
-from pbgnet.training.loop import fit
 from pbgnet.training.objectives import LinearLoss, Seeger
-from pbgnet.training.progress import Progress
 
 
-def make_data(n=120, d=4, seed=0) -> TrainingData:
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(n, d, generator=generator, dtype=torch.float64)
-    y = torch.where(x[:, 0] + 0.5 * x[:, 1] > 0, 1.0, -1.0)
-    return TrainingData(
-        prepare_rows(x.numpy(), unit=True, intercept=True, dtype=torch.float64, device="cpu"), y
-    )
-
-
-def make_network(seeds, d=4, hidden=(3,)) -> AggregatedNetwork:
-    networks = [
-        AggregatedNetwork.initialise(
-            d, hidden, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
-        )
-        for seed in seeds
-    ]
-    return AggregatedNetwork([torch.stack(ws) for ws in zip(*(n.weights for n in networks), strict=True)])
-
-
-def train(
-    seeds, rates, epochs=3, callbacks=(), data=None, objective=None, **options
-) -> tuple[AggregatedNetwork, History]:
-    data = data or make_data()
-    network = make_network(seeds)
-    history = History()
-    generators = [torch.Generator().manual_seed(100 + seed) for seed in seeds]
-    fit(
-        network,
-        Batches(data, 16, generators),
-        objective(network) if objective else Seeger(network.prior_weights, len(data), 0.05),
-        learning_rate=torch.tensor(rates, dtype=torch.float64),
-        max_epochs=epochs,
-        callbacks=callbacks,
-        history=history,
-        progress=Progress(0),
-        phase="test",
-        **options,
-    )
-    return network, history
-
-
-def test_replicas_train_as_they_would_alone():
+def test_replicas_train_as_they_would_alone(train):
     seeds, rates = [0, 1, 2], [0.1, 0.05, 0.01]
     together, history = train(seeds, rates)
     for r, (seed, rate) in enumerate(zip(seeds, rates, strict=True)):
@@ -69,13 +25,13 @@ def test_replicas_train_as_they_would_alone():
         assert history.of_replica(r)[-1]["objective"] == pytest.approx(own.of_replica(0)[-1]["objective"])
 
 
-def test_the_bound_falls():
+def test_the_bound_falls(train):
     _, history = train([0], [0.1], epochs=10)
     bounds = [record["objective"] for record in history.of_replica(0)]
     assert bounds[-1] < 0.8 * bounds[0]
 
 
-def test_records_hold_loss_penalty_objective_and_rate():
+def test_records_hold_loss_penalty_objective_and_rate(train):
     _, history = train([0, 1], [0.1, 0.2], epochs=2)
     record = history.of_replica(1)[0]
     assert {"phase", "epoch", "loss", "penalty", "objective", "learning_rate"} <= set(record)
@@ -83,7 +39,7 @@ def test_records_hold_loss_penalty_objective_and_rate():
     assert [r["epoch"] for r in history.of_replica(0)] == [1, 2]
 
 
-def test_finished_replicas_keep_their_weights():
+def test_finished_replicas_keep_their_weights(train):
     class FinishFirst(EarlyStopping):
         def on_epoch_end(self, state):
             state.finished = torch.tensor([True, False])
@@ -101,11 +57,12 @@ def test_adam_takes_the_steps_of_torch():
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(2, 3, 4, generator=generator, dtype=torch.float64)
     mine, theirs = start.clone(), [start[r].clone().requires_grad_() for r in range(2)]
-    adam = ReplicaAdam([mine])
+    adam = ReplicaAdam([mine], [torch.zeros_like(start)])
+    one, zero = torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
     optimisers = [torch.optim.Adam([theirs[r]], lr=rate) for r, rate in enumerate((0.1, 0.01))]
     for _ in range(20):
         gradient = torch.randn(2, 3, 4, generator=generator, dtype=torch.float64)
-        adam.step([gradient], torch.tensor([0.1, 0.01]))
+        adam.step([gradient], torch.tensor([0.1, 0.01], dtype=torch.float64), one, [zero])
         for r, optimiser in enumerate(optimisers):
             theirs[r].grad = gradient[r]
             optimiser.step()
@@ -119,6 +76,7 @@ def run_callback(callback, values, rate=1.0):
     count = values.shape[1]
     state = LoopState(
         [torch.zeros(count, 1, 1)],
+        torch.arange(count),
         torch.full((count,), rate, dtype=torch.float64),
         torch.zeros(count, dtype=torch.bool),
     )
@@ -129,7 +87,7 @@ def run_callback(callback, values, rate=1.0):
         callback.on_epoch_end(state)
         rates.append(state.learning_rate.tolist())
         finished.append(state.finished.tolist())
-    callback.on_fit_end(state)
+    callback.on_fit_end(state.weights)
     return state, rates, finished
 
 
@@ -160,8 +118,11 @@ def test_linear_decay_ends_at_its_share():
 
 def test_an_epoch_visits_each_row_at_most_once_and_in_another_order_each_time():
     data = TrainingData(torch.arange(50.0).reshape(50, 1), torch.ones(50))
-    batches = Batches(data, 8, [torch.Generator().manual_seed(s) for s in (0, 1)])
-    epochs = [torch.cat([rows for rows, _ in batches.epoch()], dim=1)[..., 0] for _ in range(2)]
+    batches = Batches(data, 8, torch.tensor([0, 1]))
+    epochs = [
+        torch.cat([batches.at(index)[0] for index in batches.order(epoch)], dim=1)[..., 0]
+        for epoch in range(2)
+    ]
     for epoch in epochs:
         assert epoch.shape == (2, 48)
         assert all(len(set(row.tolist())) == 48 for row in epoch)
@@ -169,7 +130,7 @@ def test_an_epoch_visits_each_row_at_most_once_and_in_another_order_each_time():
     assert not torch.equal(epochs[0][0], epochs[0][1])
 
 
-def test_loss_and_gradient_do_not_depend_on_the_chunks(monkeypatch):
+def test_loss_and_gradient_do_not_depend_on_the_chunks(monkeypatch, make_data, make_network):
     data, network = make_data(), make_network([0, 1])
     results = []
     for size in (1, 1000, 1 << 24):
@@ -182,7 +143,7 @@ def test_loss_and_gradient_do_not_depend_on_the_chunks(monkeypatch):
             torch.testing.assert_close(got, expected)
 
 
-def test_sparse_rows_train_as_dense_ones():
+def test_sparse_rows_train_as_dense_ones(train):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 4)) * (rng.random((120, 4)) < 0.4)
     y = torch.where(torch.from_numpy(x[:, 0]) > 0, 1.0, -1.0)
@@ -195,18 +156,18 @@ def test_sparse_rows_train_as_dense_ones():
         torch.testing.assert_close(dense, thin, rtol=0, atol=1e-10)
 
 
-def test_weight_decay_shrinks_the_weights_of_its_replica():
+def test_weight_decay_shrinks_the_weights_of_its_replica(train):
     network, _ = train(
         [0, 0],
         [0.1, 0.1],
         epochs=5,
-        objective=lambda n: LinearLoss(torch.tensor([0.0, 1.0], dtype=torch.float64)),
+        objective=lambda n: LinearLoss.of(list(n.weights), torch.tensor([0.0, 1.0], dtype=torch.float64)),
     )
     lengths = sum(w.square().sum(dim=(1, 2)) for w in network.weights)
     assert lengths[1] < 0.2 * lengths[0]
 
 
-def test_slopes_are_taken_at_a_running_average_of_the_loss():
+def test_slopes_are_taken_at_a_running_average_of_the_loss(train):
     seen = []
 
     class Recording(Seeger):
@@ -221,6 +182,6 @@ def test_slopes_are_taken_at_a_running_average_of_the_loss():
     assert len(set(seen)) == len(seen)
 
 
-def test_ramp_weighs_the_penalty():
+def test_ramp_weighs_the_penalty(train):
     free, bound = (train([0], [0.1], epochs=6, ramp=lambda epoch, w=w: w)[1] for w in (0.0, 1.0))
     assert free.of_replica(0)[-1]["penalty"] > 1.5 * bound.of_replica(0)[-1]["penalty"]

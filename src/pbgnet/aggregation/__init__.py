@@ -9,13 +9,13 @@ from pbgnet.aggregation.enumeration import Enumeration, sign_probabilities, sign
 from pbgnet.aggregation.error_propagation import propagate_error
 from pbgnet.aggregation.fourier import Fourier
 from pbgnet.aggregation.fourier_error import (
-    FourierNodes,
     choose_nodes,
     fourier_error_bound,
     fourier_rounding_bound,
 )
 from pbgnet.aggregation.monte_carlo import MonteCarlo
 from pbgnet.aggregation.registry import METHODS, expected_sign, make_aggregation
+from pbgnet.kernels import FourierNodes
 
 __all__ = [
     "METHODS",

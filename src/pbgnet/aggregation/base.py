@@ -6,10 +6,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from pbgnet.autograd import Pullback, full_precision
 from pbgnet.exceptions import DtypeError, ShapeError
 from pbgnet.validation import check_finite, check_interval
 
-__all__ = ["Aggregation", "check_layer", "product_unit"]
+__all__ = ["Aggregation", "check_layer", "one_replica_axis", "product_unit"]
 
 
 class Aggregation(ABC):
@@ -46,15 +47,42 @@ class Aggregation(ABC):
         if validate_args:
             check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
             check_finite("weight", weight.detach(), "Usually training has diverged; lower the learning rate.")
-        # Autocast would round products to half precision, which no error bound here allows for.
-        with torch.autocast(mean.device.type, enabled=False):
+        with full_precision(mean.device):
             return self._aggregate(
-                mean.expand(*replicas, *mean.shape[-2:]), weight.expand(*replicas, *weight.shape[-2:])
+                mean.expand(*replicas, *mean.shape[-2:]),
+                weight.expand(*replicas, *weight.shape[-2:]),
+                validate_args,
             )
 
+    def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
+        """Aggregate a layer, unchecked, and return also what maps a gradient of it to those of its arguments.
+
+        Training uses it to do without a graph of autograd. Methods with derivatives of their own override it.
+
+        Parameters
+        ----------
+        mean : Tensor, shape (R, n, d)
+        weight : Tensor, shape (R, m, d)
+        """
+        g, w = mean.detach().requires_grad_(), weight.detach().requires_grad_()
+        with torch.enable_grad():
+            value = self._aggregate(g, w, validate_args=False)
+        return value.detach(), lambda grad: torch.autograd.grad(value, [g, w], grad)
+
     @abstractmethod
-    def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
-        """Compute the layer for checked tensors with equal leading axes."""
+    def _aggregate(self, mean: Tensor, weight: Tensor, validate_args: bool) -> Tensor:
+        """Compute the layer for tensors of checked shapes with equal leading axes.
+
+        Without `validate_args` it must not wait for the device.
+        """
+
+    def capturable(self, device: torch.device) -> bool:
+        """Whether a CUDA graph on this device can hold the layer: it never waits for the device."""
+        return True
+
+    def generators(self) -> list[torch.Generator]:
+        """The sources of randomness the method draws from."""
+        return []
 
     @abstractmethod
     def error_bound(self, weight: Tensor) -> Tensor:
@@ -84,6 +112,11 @@ def check_layer(weight: Tensor) -> None:
     if weight.shape[-1] == 0:
         raise ShapeError(f"weight {tuple(weight.shape)} has no inputs; its shape is (..., m, d) with d >= 1.")
     check_finite("weight", weight.detach(), "Usually training has diverged; lower the learning rate.")
+
+
+def one_replica_axis(tensor: Tensor) -> Tensor:
+    """Bring a tensor of shape (..., n, d) to the form of the kernels: contiguous, shape (R, n, d)."""
+    return tensor.reshape(tensor.shape[:-2].numel(), *tensor.shape[-2:]).contiguous()
 
 
 def product_unit(weight: Tensor) -> float:
@@ -121,6 +154,8 @@ def _check_tensors(mean: Tensor, weight: Tensor) -> torch.Size:
             f"mean {tuple(mean.shape)} and weight {tuple(weight.shape)} must end in the same number of "
             "inputs, at least one: (..., n, d) and (..., m, d)."
         )
+    if mean.shape[:-2] == weight.shape[:-2]:
+        return mean.shape[:-2]
     try:
         return torch.Size(torch.broadcast_shapes(mean.shape[:-2], weight.shape[:-2]))
     except RuntimeError as error:

@@ -11,10 +11,13 @@ Derive a test class, and pytest runs the suite on the new method::
 
 Values and gradients are compared with enumeration in float64, over widths 1 to 14, batches of 0,
 1 and many examples, replicas, saturated means, weights of every scale, both precisions and all
-devices there are. This module is the only one of the package that imports pytest.
+devices there are, and for a method that uses `pbgnet.kernels` with all of its backends. This module is
+the only one of the package that imports pytest.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -23,10 +26,12 @@ from torch import Tensor
 from pbgnet.aggregation.base import Aggregation
 from pbgnet.aggregation.enumeration import Enumeration
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.kernels.dispatch import PROBES, use_backend
 
 __all__ = ["AggregationConformance"]
 
 DTYPES = [torch.float32, torch.float64]
+BACKENDS_OF_DEVICE = {"cpu": ("numba", "torch"), "cuda": ("triton", "torch")}
 REFERENCE = Enumeration()
 
 
@@ -35,6 +40,9 @@ class AggregationConformance(ABC):
 
     mean_gradient_at_corners: bool = True
     """Whether the gradient in the means is right where a mean is exactly -1 or 1."""
+
+    backends: tuple[str, ...] = ()
+    """The backends of `pbgnet.kernels` the method has implementations for; none if it does not use them."""
 
     @abstractmethod
     def make(self, device: str) -> Aggregation:
@@ -53,12 +61,29 @@ class AggregationConformance(ABC):
         """
         return 10 * max(n, weight.shape[-2]) * self.value_tolerance(weight)
 
-    @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-    def device(self, request: pytest.FixtureRequest) -> str:
-        """Every device there is."""
-        if request.param == "cuda" and not torch.cuda.is_available():
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Run each test on every device, there with every backend of the method."""
+        if "device" not in metafunc.fixturenames:
+            return
+        places = []
+        for device, backends in BACKENDS_OF_DEVICE.items():
+            marks = [pytest.mark.gpu] if device == "cuda" else []
+            used: list[str | None] = [name for name in backends if name in self.backends]
+            for backend in used or [None]:
+                name = f"{device}-{backend}" if backend else device
+                places.append(pytest.param((device, backend), id=name, marks=marks))
+        metafunc.parametrize("device", places, indirect=True)
+
+    @pytest.fixture
+    def device(self, request: pytest.FixtureRequest) -> Iterator[str]:
+        """A device, while one of the backends is in use."""
+        device, backend = request.param
+        if device == "cuda" and not torch.cuda.is_available():
             pytest.skip("no CUDA device")
-        return str(request.param)
+        if backend in PROBES and (problem := PROBES[backend](torch.device(device))):
+            pytest.skip(problem)
+        with use_backend(backend) if backend else nullcontext():
+            yield device
 
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("width", range(1, 15))
@@ -69,9 +94,9 @@ class AggregationConformance(ABC):
 
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("n", [0, 1, 257])
-    @pytest.mark.parametrize("m", [1, 4])
+    @pytest.mark.parametrize("m", [0, 1, 4])
     def test_batch_sizes(self, n: int, m: int, dtype: torch.dtype, device: str) -> None:
-        """Empty, single and large batches keep their shape."""
+        """Empty, single and large batches keep their shape, and so do layers without neurons."""
         mean, weight = self._layer((n,), (m,), 5, dtype, device)
         self._check(0.8 * mean, weight)
 

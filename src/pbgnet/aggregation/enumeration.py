@@ -42,7 +42,7 @@ class Enumeration(Aggregation):
     def __post_init__(self) -> None:
         positive_int("max_width", self.max_width)
 
-    def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
+    def _aggregate(self, mean: Tensor, weight: Tensor, validate_args: bool) -> Tensor:
         d = self._check_width(weight)
         signs = sign_vectors(d, dtype=mean.dtype, device=mean.device)
         neurons = torch.erf(weight @ signs.mT / math.sqrt(2 * d))  # shape: (..., m, 2^d)

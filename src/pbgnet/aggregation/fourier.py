@@ -5,7 +5,6 @@ product; a square wave in place of the sign turns the expectation into a short s
 ``docs/theory/aggregation.md``.
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,14 +13,15 @@ from torch import Tensor
 
 from pbgnet.aggregation.base import Aggregation, check_layer
 from pbgnet.aggregation.fourier_error import (
-    FourierNodes,
     check_tolerance,
     choose_nodes,
     fourier_error_bound,
     fourier_rounding_bound,
 )
-from pbgnet.aggregation.fourier_function import FourierSum
+from pbgnet.aggregation.fourier_function import fourier_sum
+from pbgnet.autograd import Pullback
 from pbgnet.exceptions import DtypeError
+from pbgnet.kernels import FourierNodes, backend_for, find_kernel
 
 __all__ = ["DEFAULT_TOLERANCE", "Fourier"]
 
@@ -60,20 +60,36 @@ class Fourier(Aggregation):
         if not isinstance(self.adaptive, bool):
             raise DtypeError(f"adaptive must be True or False, got {self.adaptive!r}.")
 
-    def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
-        nodes = self.nodes(weight, mean if self.adaptive else None)
-        value: Tensor = FourierSum.apply(mean, weight / math.sqrt(weight.shape[-1]), nodes)
-        return value
+    def _aggregate(self, mean: Tensor, weight: Tensor, validate_args: bool) -> Tensor:
+        nodes = choose_nodes(
+            weight,
+            self._tolerance(weight.dtype),
+            mean if self.adaptive else None,
+            validate_args=validate_args,
+        )
+        return fourier_sum(mean, weight, nodes)
+
+    def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
+        """The layer and the derivative of the kernels themselves."""
+        kernel = find_kernel("fourier", mean.device)
+        tolerance = self._tolerance(weight.dtype)
+        nodes = choose_nodes(weight, tolerance, mean if self.adaptive else None, validate_args=False)
+        value, product = kernel.forward(mean, weight, nodes, keep_product=True)
+        return value, lambda grad: kernel.backward(grad, mean, weight, nodes, product)
 
     def nodes(self, weight: Tensor, mean: Tensor | None = None) -> FourierNodes:
         """Return the nodes this method uses for a layer of weights of shape (..., m, d)."""
         return choose_nodes(weight, self._tolerance(weight.dtype), mean)
 
+    def capturable(self, device: torch.device) -> bool:
+        """Yes, where the kernels read the number of nodes on the device."""
+        return not self.adaptive and backend_for(device) == "triton"
+
     def error_bound(self, weight: Tensor) -> Tensor:
         """Truncation and rounding together; with `adaptive`, the tolerance stands for the former."""
         check_layer(weight)
         nodes = self.nodes(weight)
-        truncation = fourier_error_bound(weight, nodes.step, nodes.n_nodes)
+        truncation = fourier_error_bound(weight, nodes.step, nodes.count)
         if self.adaptive:  # its nodes vary with the means, its tolerance does not
             truncation = torch.full_like(truncation, self._tolerance(weight.dtype))
         return truncation + fourier_rounding_bound(weight, nodes)

@@ -9,57 +9,33 @@ K nodes
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from scipy import optimize, special
 from torch import Tensor
 
-from pbgnet.aggregation.base import check_layer
+from pbgnet.aggregation.base import check_layer, one_replica_axis
 from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.kernels import FourierNodes, find_kernel
+from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.validation import check_interval, positive_int, positive_real
 
-__all__ = ["FourierNodes", "choose_nodes", "fourier_error_bound", "fourier_rounding_bound"]
+__all__ = ["choose_nodes", "fourier_error_bound", "fourier_rounding_bound"]
 
 # Room for the rounding of the error bounds themselves.
 SLACK = 1.0 + 1e-9
 
 SMALLEST_TOLERANCE = 1e-100
 
-# Weights that need more nodes than this are useless for learning and would exhaust the memory.
+# Weights that need more nodes than this are useless for learning and would exhaust the memory. Where
+# values are not checked, the number is cut much earlier: a replica that diverges must not hold up the others.
 MAX_NODES = 1 << 16
-
-
-@dataclass(frozen=True)
-class FourierNodes:
-    """Where the characteristic function is evaluated: `t_k = (k + 1/2) step`, k = 0 .. n_nodes - 1.
-
-    Attributes
-    ----------
-    step : Tensor, float64, shape (...)
-        One step per replica.
-    n_nodes : int
-        The number of nodes, common to all replicas.
-    """
-
-    step: Tensor
-    n_nodes: int
-
-    def positions(self) -> Tensor:
-        """Return the nodes t_k, float64, shape (..., K)."""
-        return self.step.unsqueeze(-1) * self._half_integers()
-
-    def coefficients(self) -> Tensor:
-        """Return `(2 / pi) exp(-t_k^2 / 2) / (k + 1/2)`, float64, shape (..., K)."""
-        return (2 / math.pi) * torch.exp(-self.positions().square() / 2) / self._half_integers()
-
-    def _half_integers(self) -> Tensor:
-        return torch.arange(self.n_nodes, dtype=torch.float64, device=self.step.device) + 0.5
+MAX_NODES_UNCHECKED = 1 << 12
 
 
 def fourier_error_bound(
-    weight: Tensor, step: float | Tensor, n_nodes: int, mean: Tensor | None = None
+    weight: Tensor, step: float | Tensor, n_nodes: int | Tensor, mean: Tensor | None = None
 ) -> Tensor:
     r"""Proved bound on the truncation error of the Fourier sum, per neuron.
 
@@ -74,8 +50,8 @@ def fourier_error_bound(
     weight : Tensor, shape (..., m, d)
     step : float or Tensor, shape (...)
         The distance h > 0 between nodes; one per replica, or one for all.
-    n_nodes : int
-        The number K >= 1 of nodes.
+    n_nodes : int or Tensor, shape (...)
+        The number K >= 1 of nodes; one per replica, or one for all.
     mean : Tensor, shape (..., n, d), optional
         Means of the signs for which the bound has to hold.
 
@@ -95,7 +71,7 @@ def fourier_error_bound(
     check_layer(weight)
     h = torch.as_tensor(step, dtype=torch.float64, device=weight.device)
     check_interval("step", h, 0.0, open_low=True, open_high=True, advice="It is the distance between nodes.")
-    K = positive_int("n_nodes", n_nodes)
+    K = n_nodes if isinstance(n_nodes, Tensor) else positive_int("n_nodes", n_nodes)
     r = (2 * math.pi / h).unsqueeze(-1)  # shape: (..., 1), against one entry per neuron
     spread = _spread(weight)
     outside = _normal_tail(r - spread)
@@ -120,11 +96,14 @@ def fourier_rounding_bound(weight: Tensor, nodes: FourierNodes) -> Tensor:
     unit = torch.finfo(weight.dtype).eps / 2
     t, c = nodes.positions(), nodes.coefficients()
     by_spread = 6 * (c * t).sum(dim=-1)
-    fixed = (c * (4 * t.square() + 10 * weight.shape[-1] + nodes.n_nodes + 8)).sum(dim=-1)
+    fixed = c * (4 * t.square() + 10 * weight.shape[-1] + nodes.count.unsqueeze(-1) + 8)
+    fixed = fixed.sum(dim=-1)
     return unit * (by_spread.unsqueeze(-1) * _spread(weight) + fixed.unsqueeze(-1)) * SLACK
 
 
-def choose_nodes(weight: Tensor, tolerance: float, mean: Tensor | None = None) -> FourierNodes:
+def choose_nodes(
+    weight: Tensor, tolerance: float, mean: Tensor | None = None, *, validate_args: bool = True
+) -> FourierNodes:
     """Choose step and number of nodes so that `fourier_error_bound` stays below the tolerance.
 
     Parameters
@@ -135,6 +114,9 @@ def choose_nodes(weight: Tensor, tolerance: float, mean: Tensor | None = None) -
         Largest truncation error, positive.
     mean : Tensor, shape (..., n, d), optional
         Also look at these means: fewer nodes for wide layers, valid for these means only.
+    validate_args : bool, default=True
+        Refuse weights that would need too many nodes, which on a GPU waits for the device. Otherwise their
+        number is cut, for such weights alone.
 
     Returns
     -------
@@ -146,22 +128,27 @@ def choose_nodes(weight: Tensor, tolerance: float, mean: Tensor | None = None) -
     >>> from pbgnet.aggregation import choose_nodes, fourier_error_bound
     >>> weight = torch.ones(1, 100, dtype=torch.float64)
     >>> nodes = choose_nodes(weight, 1e-6)
-    >>> nodes.n_nodes, bool(fourier_error_bound(weight, nodes.step, nodes.n_nodes) <= 1e-6)
-    (12, True)
+    >>> nodes.count, bool(fourier_error_bound(weight, nodes.step, nodes.count) <= 1e-6)
+    (tensor(12), True)
     """
     z = _deviation(check_tolerance(tolerance))
-    reach = _spread(weight) + z
-    if mean is not None:
+    limit = MAX_NODES if validate_args else MAX_NODES_UNCHECKED
+    if mean is None or 0 in weight.shape:
+        kernel = find_kernel("fourier", weight.device)
+        found: FourierNodes = kernel.nodes_for(one_replica_axis(weight.detach()), z, limit)
+        replicas = weight.shape[:-2]
+        nodes = FourierNodes(found.step.reshape(replicas), found.count.reshape(replicas))
+    else:
         centre, scale = _centre_and_scale(weight, mean)
-        reach = torch.minimum(reach, centre + scale * math.sqrt(-2 * math.log(_normal_tail_scalar(z))))
-    reach = reach.amax(dim=-1) if weight.shape[-2] else reach.new_full(weight.shape[:-2], z)
-    widest = float(reach.amax()) if reach.numel() else z
-    if not widest < 2 * math.pi * MAX_NODES / z:
+        around = centre + scale * math.sqrt(-2 * math.log(_normal_tail_scalar(z)))
+        nodes = nodes_of_reach(torch.minimum(_spread(weight) + z, around).amax(dim=-1), z, limit)
+    if validate_args and not bool((nodes.count < MAX_NODES).all()):
         raise DomainError(
-            f"Weights with a spread of {widest:.3g} would need more than {MAX_NODES} Fourier nodes. "
-            "Such neurons are step functions; usually the learning rate is too high."
+            f"Weights with a spread of {float(2 * math.pi / nodes.step.min()):.3g} would need more than "
+            f"{MAX_NODES} Fourier nodes. Such neurons are step functions; usually the learning rate is too "
+            "high."
         )
-    return FourierNodes(step=2 * math.pi / reach, n_nodes=max(1, math.ceil(z * widest / (2 * math.pi))))
+    return nodes
 
 
 def check_tolerance(tolerance: object) -> float:

@@ -1,15 +1,16 @@
 """Aggregation by sampling sign vectors: the paper's stochastic approximation (Section 3.2)."""
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from pbgnet.aggregation.base import Aggregation
-from pbgnet.aggregation.monte_carlo_function import SampledMean, draw_signs
+from pbgnet.aggregation.base import Aggregation, one_replica_axis
+from pbgnet.aggregation.monte_carlo_function import SampledMean
+from pbgnet.autograd import Pullback
 from pbgnet.exceptions import DtypeError, UncertifiedError
+from pbgnet.kernels import find_kernel
 from pbgnet.validation import positive_int
 
 __all__ = ["MonteCarlo"]
@@ -58,15 +59,26 @@ class MonteCarlo(Aggregation):
                 "torch.Generator(device).manual_seed(seed)."
             )
 
-    def _aggregate(self, mean: Tensor, weight: Tensor) -> Tensor:
+    def _aggregate(self, mean: Tensor, weight: Tensor, validate_args: bool) -> Tensor:
         if self.generator.device.type != mean.device.type:
             raise DtypeError(
                 f"The generator lives on {self.generator.device} but the tensors on {mean.device}; "
                 "make one with torch.Generator(device)."
             )
-        signs = draw_signs(mean, self.n_samples, self.generator)
-        value: Tensor = SampledMean.apply(mean, weight / math.sqrt(weight.shape[-1]), signs)
-        return value
+        value: Tensor = SampledMean.apply(
+            one_replica_axis(mean), one_replica_axis(weight), self.n_samples, self.generator
+        )
+        return value.reshape(*mean.shape[:-1], weight.shape[-2])
+
+    def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
+        """The layer and the derivative of the kernels themselves."""
+        kernel = find_kernel("monte_carlo", mean.device)
+        value, drawn = kernel.forward(mean, weight, self.n_samples, self.generator)
+        return value, lambda grad: kernel.backward(grad, mean, weight, self.n_samples, drawn)
+
+    def generators(self) -> list[torch.Generator]:
+        """The one generator."""
+        return [self.generator]
 
     def error_bound(self, weight: Tensor) -> Tensor:
         """Raise: a random estimate has no proved error."""

@@ -1,90 +1,38 @@
-"""The hand-written autograd function of the sampled layer: the paper's Eqs. 14 and 15."""
+"""The hand-written autograd function of the sampled layer; the arithmetic is in `pbgnet.kernels`."""
 
-import math
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from pbgnet.autograd import first_order_only
+from pbgnet.kernels import find_kernel
 
-__all__ = ["SampledMean", "draw_signs"]
-
-# Samples are handled in chunks of about this many numbers; only the signs, one byte each, are kept.
-CHUNK_ELEMENTS = 1 << 20
-
-
-def draw_signs(mean: Tensor, n_samples: int, generator: torch.Generator) -> Tensor:
-    """Draw sign vectors with the given means; True stands for +1.
-
-    Parameters
-    ----------
-    mean : Tensor, shape (..., n, d)
-
-    Returns
-    -------
-    Tensor, bool, shape (..., n, T, d)
-    """
-    # float64 uniforms also for float32 means: with 24 random bits a sign of probability 2^-25 would
-    # come up twice too often, and Eq. 14 divides by that probability.
-    probability = ((1.0 + mean.detach().double()) / 2.0).unsqueeze(-2)
-    shape = (*mean.shape[:-1], n_samples, mean.shape[-1])
-    signs = torch.empty(shape, dtype=torch.bool, device=mean.device)
-    for part in _chunks(n_samples, mean.numel()):
-        block = signs[..., part, :]
-        uniform = torch.rand(block.shape, generator=generator, dtype=torch.float64, device=mean.device)
-        torch.gt(probability, uniform, out=block)
-    return signs
+__all__ = ["SampledMean"]
 
 
 class SampledMean(torch.autograd.Function):
     """Mean over T drawn sign vectors of erf(a . s / sqrt(2)), with a = w / sqrt(d).
 
-    The gradient in `a` is that of the sample mean (Eq. 15). The sample mean is piecewise constant in
-    `mean`, so there the score-function estimate stands in (Eq. 14, without the outer derivative of
+    The gradient in the weights is that of the sample mean (Eq. 15). The sample mean is piecewise constant
+    in `mean`, so there the score-function estimate stands in (Eq. 14, without the outer derivative of
     the layer below): `1/T sum_t s_k / (2 psi_{s_k}) erf(...)`, and `2 psi_{s_k} = 1 + s_k mean_k`.
     """
 
     @staticmethod
-    def forward(ctx: Any, mean: Tensor, a: Tensor, signs: Tensor) -> Tensor:
-        # shape: mean (..., n, d), a (..., m, d), signs (..., n, T, d)
-        ctx.save_for_backward(mean, a, signs)
-        total = torch.zeros(*mean.shape[:-1], a.shape[-2], dtype=mean.dtype, device=mean.device)
-        for s in _sign_chunks(signs, a):
-            total += torch.erf(_pre_activation(s, a) / math.sqrt(2)).sum(dim=-2)
-        return total / signs.shape[-2]
+    def forward(ctx: Any, mean: Tensor, weight: Tensor, n_samples: int, generator: torch.Generator) -> Tensor:
+        # shape: mean (R, n, d), weight (R, m, d) -> (R, n, m)
+        ctx.kernel = find_kernel("monte_carlo", mean.device)
+        value: Tensor
+        value, drawn = ctx.kernel.forward(mean, weight, n_samples, generator)
+        ctx.save_for_backward(mean, weight, drawn)
+        ctx.n_samples = n_samples
+        return value
 
     @staticmethod
     @first_order_only
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        mean, a, signs = ctx.saved_tensors
-        grad = grad_outputs[0] / signs.shape[-2]  # shape: (..., n, m)
-        grad_mean = torch.zeros_like(mean)
-        grad_a = torch.zeros_like(a)
-        for s in _sign_chunks(signs, a):
-            u = _pre_activation(s, a)  # shape: (..., n, t, m)
-            score = s / (1 + s * mean.unsqueeze(-2))
-            vote = torch.erf(u / math.sqrt(2)) @ grad.unsqueeze(-1)  # shape: (..., n, t, 1)
-            grad_mean += (score * vote).sum(dim=-2)
-            slope = math.sqrt(2 / math.pi) * torch.exp(-u.square() / 2) * grad.unsqueeze(-2)
-            grad_a += slope.flatten(-3, -2).mT @ s.flatten(-3, -2)
-        return grad_mean, grad_a, None
-
-
-def _pre_activation(s: Tensor, a: Tensor) -> Tensor:
-    """a . s for each example and sample: (..., n, t, d) x (..., m, d) -> (..., n, t, m)."""
-    return s @ a.mT.unsqueeze(-3)
-
-
-def _sign_chunks(signs: Tensor, a: Tensor) -> Iterator[Tensor]:
-    """Yield the drawn signs as -1 and 1, some samples at a time, for n x max(m, d) numbers per sample."""
-    per_sample = math.prod(signs.shape[:-2]) * max(a.shape[-2:])
-    for part in _chunks(signs.shape[-2], per_sample):
-        yield signs[..., part, :].to(a.dtype) * 2 - 1
-
-
-def _chunks(n_samples: int, per_sample: int) -> Iterator[slice]:
-    size = max(1, CHUNK_ELEMENTS // max(1, per_sample))
-    for start in range(0, n_samples, size):
-        yield slice(start, min(start + size, n_samples))
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        mean, weight, drawn = ctx.saved_tensors
+        grad = grad_outputs[0].contiguous()
+        grad_mean, grad_weight = ctx.kernel.backward(grad, mean, weight, ctx.n_samples, drawn)
+        return grad_mean, grad_weight, None, None

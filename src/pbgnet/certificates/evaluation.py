@@ -171,7 +171,7 @@ def row_count(x: Any) -> int:
 
 
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
-    costs = [weight.shape[-2] * Fourier().nodes(weight).n_nodes for weight in list(network.weights)[1:]]
+    costs = [weight.shape[-2] * Fourier().nodes(weight).largest_count for weight in list(network.weights)[1:]]
     return max(1, min(CHUNK, WORKSPACE // max(costs, default=1)))
 
 

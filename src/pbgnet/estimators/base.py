@@ -17,7 +17,7 @@ from pbgnet.certificates.inputs import Inputs
 from pbgnet.certificates.split import check_split
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.split import certified_rows_of, choose_prior_rows
-from pbgnet.exceptions import FewRowsWarning, LabelError, OptionError
+from pbgnet.exceptions import FewRowsWarning, InterruptedFitWarning, LabelError, OptionError
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 from pbgnet.training import FitResult, TrainingData, prepare_rows
@@ -137,6 +137,14 @@ class CertifiedClassifier(CertifiedPredictor):
                 constant=self.constant,
             )
         self.network_, self.history_, self.certified_model_ = result.network, result.history, model
+        if result.interrupted:
+            certified = "" if model is None else " and certified"
+            warnings.warn(
+                f"Training was interrupted; the best weights it had found were kept{certified}. "
+                "More epochs might do better. Interrupt twice to abandon a fit.",
+                InterruptedFitWarning,
+                stacklevel=3,
+            )
         return self
 
     def _seeds(self) -> list[int]:

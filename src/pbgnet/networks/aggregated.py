@@ -14,13 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from pbgnet.aggregation import Aggregation, make_aggregation, product_unit, propagate_error
+from pbgnet.autograd import Pullback, full_precision
 from pbgnet.bounds import tree_divergence
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import append_one, unit_rows
 from pbgnet.networks.sign import SignNetwork
-from pbgnet.networks.sparse import PreparedRows, SparseRows, first_product
+from pbgnet.networks.sparse import PreparedRows, SparseRows, first_product, first_product_with_pullback
 from pbgnet.validation import check_finite
 
 __all__ = ["AggregatedNetwork"]
@@ -123,6 +124,27 @@ class AggregatedNetwork(nn.Module):
         """Return G(x) for examples of shape (..., n, d_0): shape (..., n), in [-1, 1]."""
         return self.output(self.prepare(x))
 
+    def take(self, replicas: Tensor) -> Self:
+        """Return a copy of some of the networks side by side: indices of shape (R,) in the first axis."""
+        return type(self)(
+            [weight.detach()[replicas] for weight in self.weights],
+            [
+                prior[replicas] if prior.ndim == weight.ndim and len(prior) > 1 else prior
+                for prior, weight in zip(self.prior_weights, self.weights, strict=True)
+            ],
+            intercept=self.architecture.intercept,
+            aggregation=self.aggregation,
+        )
+
+    @property
+    def capturable(self) -> bool:
+        """Whether `output` without checks never waits for a GPU, so that a CUDA graph can hold it."""
+        return len(self.weights) == 1 or self.aggregation.capturable(self.weights[0].device)
+
+    def generators(self) -> list[torch.Generator]:
+        """Sources of the randomness in `output`; none for the exact methods."""
+        return self.aggregation.generators()
+
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
         """Return G for prepared examples of shape (..., n, d_0 + intercept): shape (..., n).
 
@@ -130,8 +152,7 @@ class AggregatedNetwork(nn.Module):
         """
         first, *rest = self.weights
         self._check_rows(rows, validate_args)
-        # Autocast would round products to half precision, which no error bound here allows for.
-        with torch.autocast(first.device.type, enabled=False):
+        with full_precision(first.device):
             pre_activation = first_product(rows, first)
         if validate_args:
             check_finite("The first layer", pre_activation.detach(), "A smaller learning rate usually helps.")
@@ -140,6 +161,44 @@ class AggregatedNetwork(nn.Module):
             inputs = append_one(mean) if self.architecture.intercept else mean
             mean = self.aggregation(inputs, weight, validate_args=validate_args)  # Eq. 16
         return mean[..., 0]
+
+    @torch.no_grad()
+    def output_with_pullback(
+        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+    ) -> tuple[Tensor, Pullback]:
+        """Return G, unchecked, and what maps a gradient of it to those of the weights.
+
+        What training calls: the derivatives are written out, which saves the graph of autograd.
+
+        Parameters
+        ----------
+        rows : PreparedRows, shape (R, n, d_0 + intercept) or (n, d_0 + intercept)
+        weights : sequence of Tensor, shapes (R, m, d), optional
+            Weights to use instead of the network's own.
+        """
+        first, *rest = (w.detach() for w in (self.weights if weights is None else weights))
+        with full_precision(first.device):
+            pre_activation, first_pullback = first_product_with_pullback(rows, first)
+            mean = torch.erf(pre_activation / math.sqrt(2))
+            pullbacks = []
+            for weight in rest:
+                inputs = append_one(mean) if self.architecture.intercept else mean.contiguous()
+                mean, pullback = self.aggregation.with_pullback(inputs, weight)
+                pullbacks.append(pullback)
+
+        def pull_back(grad: Tensor) -> tuple[Tensor, ...]:
+            gradients = []
+            with torch.no_grad(), full_precision(first.device):
+                in_mean = grad.unsqueeze(-1)
+                for pullback in reversed(pullbacks):
+                    in_mean, in_weight = pullback(in_mean.contiguous())
+                    in_mean = in_mean[..., :-1] if self.architecture.intercept else in_mean
+                    gradients.append(in_weight)
+                slope = torch.exp(-0.5 * pre_activation.square()) * math.sqrt(2 / math.pi)
+                gradients.append(first_pullback(in_mean * slope))
+            return tuple(reversed(gradients))
+
+        return mean[..., 0], pull_back
 
     def divergence(self, *, validate_args: bool = True) -> Tensor:
         """KL(posterior || prior) of the tree network (Eq. 17), float64, one per replica."""
@@ -175,19 +234,17 @@ class AggregatedNetwork(nn.Module):
     def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
         """Raise unless the rows are what `prepare` makes of examples for this network."""
         first = self.weights[0]
-        for part in rows if isinstance(rows, list | tuple) else (rows,):
-            if not isinstance(part, Tensor | SparseRows):
-                raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(part).__name__}.")
-            if (part.dtype, part.device) != (first.dtype, first.device):
-                raise DtypeError(
-                    f"Prepared rows must be {first.dtype} on {first.device}, "
-                    f"got {part.dtype} on {part.device}."
-                )
-            if part.shape[-1] != first.shape[-1]:
-                raise ShapeError(
-                    f"Prepared rows of this network have {first.shape[-1]} columns, got {tuple(part.shape)}; "
-                    "pass examples through prepare() first."
-                )
+        if not isinstance(rows, Tensor | SparseRows):
+            raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(rows).__name__}.")
+        if (rows.dtype, rows.device) != (first.dtype, first.device):
+            raise DtypeError(
+                f"Prepared rows must be {first.dtype} on {first.device}, got {rows.dtype} on {rows.device}."
+            )
+        if rows.shape[-1] != first.shape[-1]:
+            raise ShapeError(
+                f"Prepared rows of this network have {first.shape[-1]} columns, got {tuple(rows.shape)}; "
+                "pass examples through prepare() first."
+            )
         if validate_args and isinstance(rows, Tensor):
             lengths = torch.linalg.vector_norm(rows.detach(), dim=-1)
             if not bool(((lengths - 1).abs() < 1e-3).all()):

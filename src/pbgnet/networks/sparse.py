@@ -1,7 +1,7 @@
 """Prepared examples that are mostly zeros: the first layer multiplies them without filling them in."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor
 from pbgnet.autograd import first_order_only
 from pbgnet.exceptions import DomainError
 
-__all__ = ["PreparedRows", "SparseRows", "first_product"]
+__all__ = ["PreparedRows", "SparseRows", "first_product", "first_product_with_pullback"]
 
 
 class SparseRows:
@@ -82,6 +82,25 @@ class SparseRows:
         part._place(self.dtype, self.device)
         return part
 
+    def dense(self, rows: Tensor) -> Tensor:
+        """Return some of the rows with their zeros filled in: indices (b,) to a tensor (b, d).
+
+        A mini-batch of each of R networks is small, and its product is faster dense.
+        """
+        starts, columns, values = (
+            self._matrix.crow_indices(),
+            self._matrix.col_indices(),
+            self._matrix.values(),
+        )
+        first = starts[rows]
+        lengths = starts[rows + 1] - first
+        of_row = torch.repeat_interleave(torch.arange(len(rows), device=self.device), lengths)
+        within = torch.arange(len(of_row), device=self.device) - (lengths.cumsum(0) - lengths)[of_row]
+        source = first[of_row] + within
+        filled = values.new_zeros(len(rows), self.shape[1])
+        filled[of_row, columns[source]] = values[source]
+        return filled
+
     def times(self, weight: Tensor) -> Tensor:
         """Multiply with the weights (..., m, d) of the first layer; shape (..., n, m), differentiable."""
         *replicas, m, d = weight.shape
@@ -89,19 +108,28 @@ class SparseRows:
         return product.mT.reshape(*replicas, m, len(self)).mT
 
 
-PreparedRows = Tensor | SparseRows | Sequence[SparseRows]
+PreparedRows = Tensor | SparseRows
 
 
 def first_product(rows: PreparedRows, weight: Tensor) -> Tensor:
-    """Multiply prepared examples with the weights (..., m, d) of the first layer: shape (..., n, m).
-
-    Sparse examples may come as one set for all replicas, or as a list with one set per replica.
-    """
+    """Multiply prepared examples with the weights (..., m, d) of the first layer: shape (..., n, m)."""
     if isinstance(rows, Tensor):
-        return rows @ weight.mT
-    if isinstance(rows, SparseRows):
-        return rows.times(weight)
-    return torch.stack([part.times(own) for part, own in zip(rows, weight, strict=True)])
+        # In this order both the product and its gradient in the weights run along contiguous rows; for ten
+        # neurons that is two to four times faster than rows @ weight.mT.
+        return (weight @ rows.mT).mT
+    return rows.times(weight)
+
+
+def first_product_with_pullback(
+    rows: PreparedRows, weight: Tensor
+) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return `first_product`, and what maps a gradient of it (..., n, m) to that of the weights."""
+    if isinstance(rows, Tensor):
+        return first_product(rows, weight), lambda grad: grad.mT @ rows
+    leaf = weight.detach().requires_grad_()
+    with torch.enable_grad():
+        product = first_product(rows, leaf)
+    return product.detach(), lambda grad: torch.autograd.grad(product, leaf, grad)[0]
 
 
 class _SparseProduct(torch.autograd.Function):

@@ -6,6 +6,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from pbgnet.autograd import Pullback
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import append_one
@@ -45,10 +46,36 @@ class TanhNetwork(nn.Module):
         self.architecture.check_examples(x, like=self.weights[0])
         return self.output(append_one(x))
 
+    def take(self, replicas: Tensor) -> Self:
+        """Return a copy of some of the networks side by side: indices of shape (R,) in the first axis."""
+        return type(self)([weight.detach()[replicas] for weight in self.weights])
+
+    @property
+    def capturable(self) -> bool:
+        """Whether a CUDA graph can hold `output`."""
+        return True
+
+    def generators(self) -> list[torch.Generator]:
+        """Sources of the randomness in `output`: none."""
+        return []
+
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
         """Return outputs for examples with the constant 1 appended: shape (..., n)."""
-        first, *rest = self.weights
-        values = torch.tanh(first_product(rows, first))
-        for weight in rest:
-            values = torch.tanh(append_one(values) @ weight.mT)
-        return values[..., 0]
+        return _forward(rows, list(self.weights))
+
+    def output_with_pullback(
+        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+    ) -> tuple[Tensor, Pullback]:
+        """Return outputs and what maps a gradient of them to those of the weights, own or others."""
+        leaves = [w.detach().requires_grad_() for w in (self.weights if weights is None else weights)]
+        with torch.enable_grad():
+            output = _forward(rows, leaves)
+        return output.detach(), lambda grad: torch.autograd.grad(output, leaves, grad)
+
+
+def _forward(rows: PreparedRows, weights: Sequence[Tensor]) -> Tensor:
+    first, *rest = weights
+    values = torch.tanh(first_product(rows, first))
+    for weight in rest:
+        values = torch.tanh(first_product(append_one(values), weight))
+    return values[..., 0]

@@ -5,17 +5,23 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from pbgnet.kernels import find_kernel
+
 __all__ = ["ReplicaAdam"]
 
 
 class ReplicaAdam:
     """Adam (Kingma and Ba, 2015) on parameters whose first axis counts replicas.
 
-    Every operation is element by element, so a replica takes the steps it would take alone.
+    Every operation is element by element, so a replica takes the steps it would take alone. Nothing
+    waits for the device: the number of steps is kept there too.
 
     Parameters
     ----------
-    parameters : sequence of Tensor, shapes (R, ...)
+    parameters : sequence of Tensor, shapes (R, m, d)
+        Contiguous; changed in place.
+    anchors : sequence of Tensor, shapes (R, m, d) or (1, m, d)
+        Where the penalty pulls the parameters.
     betas : tuple of float, default=(0.9, 0.999)
     epsilon : float, default=1e-8
     """
@@ -23,24 +29,40 @@ class ReplicaAdam:
     def __init__(
         self,
         parameters: Sequence[Tensor],
+        anchors: Sequence[Tensor],
         betas: tuple[float, float] = (0.9, 0.999),
         epsilon: float = 1e-8,
     ) -> None:
-        self.parameters = list(parameters)
+        self.parameters = [p.detach() for p in parameters]
+        self.anchors = list(anchors)
         self.betas = betas
         self.epsilon = epsilon
-        self.n_steps = 0
-        self._first = [torch.zeros_like(p) for p in self.parameters]
-        self._second = [torch.zeros_like(p) for p in self.parameters]
+        self.n_steps = torch.zeros(1, dtype=torch.int64, device=parameters[0].device)
+        self.first = [torch.zeros_like(p) for p in self.parameters]
+        self.second = [torch.zeros_like(p) for p in self.parameters]
+        self._kernel = find_kernel("step", parameters[0].device)
 
-    @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], learning_rate: Tensor) -> None:
-        """Take one step; `learning_rate` has shape (R,), and 0 keeps a replica where it is."""
+    def step(self, gradients: Sequence[Tensor], rate: Tensor, scale: Tensor, pulls: Sequence[Tensor]) -> None:
+        """Take one step along `scale gradient + pull (parameter - anchor)`.
+
+        Parameters
+        ----------
+        gradients : sequence of Tensor, shapes (R, m, d)
+        rate, scale : Tensor, float64, shape (R,)
+            A learning rate of 0 keeps a replica where it is.
+        pulls : sequence of Tensor, float64, shapes (R,)
+            One per parameter.
+        """
         self.n_steps += 1
-        beta1, beta2 = self.betas
-        correction1, correction2 = 1 - beta1**self.n_steps, 1 - beta2**self.n_steps
-        for p, g, m, v in zip(self.parameters, gradients, self._first, self._second, strict=True):
-            m.lerp_(g, 1 - beta1)
-            v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-            rate = (learning_rate / correction1).to(p.dtype).reshape(-1, *[1] * (p.ndim - 1))
-            p.sub_(rate * m / ((v / correction2).sqrt_().add_(self.epsilon)))
+        for p, m, v, g, u, pull in zip(
+            self.parameters, self.first, self.second, gradients, self.anchors, pulls, strict=True
+        ):
+            self._kernel.adam_step(
+                p, m, v, g.contiguous(), u, rate, scale, pull, self.n_steps, self.betas, self.epsilon
+            )
+
+    def take_moments(self, other: "ReplicaAdam", replicas: Tensor) -> None:
+        """Go on where some replicas of another optimiser are."""
+        self.n_steps.copy_(other.n_steps)
+        for mine, theirs in zip([*self.first, *self.second], [*other.first, *other.second], strict=True):
+            mine.copy_(theirs[replicas])

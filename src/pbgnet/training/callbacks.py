@@ -14,21 +14,25 @@ __all__ = ["BestEpoch", "Callback", "EarlyStopping", "LinearDecay", "LoopState",
 
 @dataclass
 class LoopState:
-    """What the loop shows its callbacks.
+    """What the loop shows its callbacks; numbers are of all replicas, also of finished ones.
 
     Attributes
     ----------
-    weights : sequence of Tensor, shapes (R, m, d)
+    weights : sequence of Tensor, shapes (A, m, d)
+        Of the replicas that are still being trained.
+    members : Tensor, int64, shape (A,)
+        Which replicas those are.
     learning_rate : Tensor, shape (R,)
     finished : Tensor, bool, shape (R,)
         Replicas that are done; their weights stay.
     epoch : int
         Number of epochs completed.
     record : dict of str to Tensor, shapes (R,)
-        Numbers of the last epoch.
+        Numbers of the last epoch; those of a finished replica are its last ones.
     """
 
     weights: Sequence[Tensor]
+    members: Tensor
     learning_rate: Tensor
     finished: Tensor
     epoch: int = 0
@@ -41,8 +45,8 @@ class Callback:
     def on_epoch_end(self, state: LoopState) -> None:
         """Act on the state after an epoch."""
 
-    def on_fit_end(self, state: LoopState) -> None:
-        """Act on the state after the last epoch."""
+    def on_fit_end(self, weights: Sequence[Tensor]) -> None:
+        """Act on the weights of all replicas after the last epoch."""
 
 
 class _Watcher(Callback):
@@ -113,7 +117,7 @@ class BestEpoch(_Watcher):
     Attributes
     ----------
     epoch : Tensor, shape (R,)
-        The best epoch of each replica, counted from 1.
+        The best epoch of each replica, counted from 1; 0 where none was ever measured.
     """
 
     def __init__(self, monitor: str = "objective") -> None:
@@ -126,16 +130,20 @@ class BestEpoch(_Watcher):
         better = self.improved(state)
         if self.epoch is None:
             self.epoch = torch.zeros_like(better, dtype=torch.long)
-            self._kept = [w.detach().clone() for w in state.weights]
+            self._kept = [w.detach().new_empty(len(better), *w.shape[1:]) for w in state.weights]
         self.epoch = torch.where(better, state.epoch, self.epoch)
+        here = better[state.members]
         for kept, weight in zip(self._kept, state.weights, strict=True):
-            kept[better] = weight.detach()[better]
+            kept[state.members[here]] = weight.detach()[here]
 
     @torch.no_grad()
-    def on_fit_end(self, state: LoopState) -> None:
+    def on_fit_end(self, weights: Sequence[Tensor]) -> None:
         """Restore the best weights."""
-        for kept, weight in zip(self._kept, state.weights, strict=True):
-            weight.copy_(kept)
+        if self.epoch is None:
+            return
+        known = self.epoch > 0
+        for kept, weight in zip(self._kept, weights, strict=True):
+            weight[known] = kept[known]
 
 
 class LinearDecay(Callback):

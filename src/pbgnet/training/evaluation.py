@@ -1,15 +1,18 @@
 """The exact empirical loss over all rows, and its gradient, in chunks that fit the memory."""
 
-from collections.abc import Iterable
-from typing import Protocol
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
+from pbgnet.autograd import Pullback
 from pbgnet.networks import PreparedRows, linear_loss
 from pbgnet.training.data import TrainingData
+from pbgnet.training.memory import Portion
 
-__all__ = ["Trainable", "empirical_loss", "loss_and_gradients"]
+__all__ = ["Trainable", "batch_gradients", "empirical_loss", "loss_and_gradients"]
 
 # Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time.
 CHUNK_NUMBERS = 1 << 24
@@ -24,37 +27,89 @@ class Trainable(Protocol):
         """Weight matrices of shapes (R, m, d), first layer first."""
         ...
 
+    @property
+    def capturable(self) -> bool:
+        """Whether a CUDA graph can hold `output`."""
+        ...
+
+    def generators(self) -> list[torch.Generator]:
+        """Sources of the randomness in `output`."""
+        ...
+
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
         """Return outputs in [-1, 1], shape (R, n)."""
         ...
 
+    def output_with_pullback(
+        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+    ) -> tuple[Tensor, Pullback]:
+        """Return outputs and what maps a gradient of them to those of the weights, own or others."""
+        ...
+
+    def take(self, replicas: Tensor) -> Self:
+        """Return a copy of some replicas."""
+        ...
+
+
+def batch_gradients(
+    network: Trainable, weights: Sequence[Tensor], rows: PreparedRows, y: Tensor
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Return the mean linear loss of each replica (R,), float64, and its gradient in the weights."""
+    output, pull_back = network.output_with_pullback(rows, weights)
+    agreement = (y * output).mean(dim=-1, dtype=torch.float64)
+    slope = (y * (-0.5 / output.shape[-1])).expand_as(output)
+    return 0.5 - 0.5 * agreement, pull_back(slope)
+
 
 def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:
     """Mean linear loss over all rows, float64, shape (R,)."""
-    n_replicas = next(iter(network.weights)).shape[0]
-    total = torch.zeros(n_replicas, dtype=torch.float64, device=data.y.device)
+    portion = _portion(network, data)
+    loss: list[Tensor] = []
+
+    def add_up() -> None:
+        total = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
+        for part in data.chunks(portion.size):
+            output = network.output(part.rows, validate_args=False)
+            total += linear_loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64)
+        loss.append(total / len(data))
+
     with torch.no_grad():
-        for part in data.chunks(_chunk_size(network)):
-            losses = linear_loss(network.output(part.rows, validate_args=False), part.y, validate_args=False)
-            total += losses.sum(dim=-1, dtype=torch.float64)
-    return total / len(data)
+        portion.attempt(add_up)
+    return loss[-1]
 
 
 def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:
     """Mean linear loss over all rows (R,), and its gradient in every weight matrix."""
     weights = list(network.weights)
-    loss = torch.zeros(weights[0].shape[0], dtype=torch.float64, device=weights[0].device)
+    portion = _portion(network, data)
+    loss = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
     gradients = [torch.zeros_like(w) for w in weights]
-    for part in data.chunks(_chunk_size(network)):
-        losses = linear_loss(network.output(part.rows, validate_args=False), part.y, validate_args=False)
-        share = losses.sum(dim=-1, dtype=torch.float64) / len(data)
-        for total, gradient in zip(gradients, torch.autograd.grad(share.sum(), weights), strict=True):
-            total.add_(gradient)
-        loss += share.detach()
+
+    def add_up() -> None:
+        for total in (loss, *gradients):
+            total.detach().zero_()
+        for part in data.chunks(portion.size):
+            share = len(part) / len(data)
+            part_loss, part_gradients = batch_gradients(network, weights, part.rows, part.y)
+            loss.add_(part_loss, alpha=share)
+            for total, gradient in zip(gradients, part_gradients, strict=True):
+                total.add_(gradient, alpha=share)
+
+    portion.attempt(add_up)
     return loss, gradients
 
 
-def _chunk_size(network: Trainable) -> int:
-    weights = list(network.weights)
-    widest = max(w.shape[-2] for w in weights)
-    return max(1, CHUNK_NUMBERS // (weights[0].shape[0] * widest * NODES_EXPECTED))
+def _n_replicas(network: Trainable) -> int:
+    return next(iter(network.weights)).shape[0]
+
+
+def _portion(network: Trainable, data: TrainingData) -> Portion:
+    widest = max(w.shape[-2] for w in network.weights)
+    size = CHUNK_NUMBERS // (_n_replicas(network) * widest * NODES_EXPECTED)
+    return _row_portion(min(max(1, size), len(data)), data.y.device)
+
+
+@functools.lru_cache(maxsize=64)
+def _row_portion(size: int, device: torch.device) -> Portion:
+    """The same object for the same work: what one evaluation learns about the memory, the next knows."""
+    return Portion(size, "rows")

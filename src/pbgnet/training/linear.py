@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from pbgnet.networks import AggregatedNetwork, initial_weights
-from pbgnet.training.algorithms import FitResult
+from pbgnet.training.algorithms import FitResult, best_replica
 from pbgnet.training.data import TrainingData
 from pbgnet.training.evaluation import empirical_loss
 from pbgnet.training.history import History
+from pbgnet.training.journal import Journal
 from pbgnet.training.objectives import FixedTradeOff, Objective, Seeger
 from pbgnet.training.progress import Progress
 from pbgnet.training.solvers import Problem, polish
@@ -64,23 +65,22 @@ class LinearRecipe:
 
 def fit_linear(recipe: LinearRecipe, examples: TrainingData) -> FitResult:
     """Train the linear classifier; candidates and restarts run side by side."""
-    history = History()
     with Progress(recipe.verbose) as progress:
+        journal = Journal(progress=progress)
         c = recipe.c
         if len(c) > 1:
-            c = (c[int(_validation_losses(recipe, examples, progress).argmin())],)
-        network, objective = _minimise(recipe, examples, c, history, progress, "bound")
-        with torch.no_grad():
-            values = objective.value(
-                empirical_loss(network, examples), objective.penalty(list(network.weights))
-            )
-    best = int(values.argmin())
+            c = (c[best_replica(_validation_losses(recipe, examples, journal))],)
+        journal.history = History()  # that of the chosen candidate
+        network, objective = _minimise(recipe, examples, c, journal, "bound")
+        values = objective.value(empirical_loss(network, examples), objective.penalty(list(network.weights)))
+    best = best_replica(values)
     posterior = [w.detach()[best].double().cpu() for w in network.weights]
     prior = [torch.zeros_like(w) for w in posterior]
-    return FitResult(AggregatedNetwork(posterior, prior), history.of_replica(best), "zero")
+    chosen = AggregatedNetwork(posterior, prior)
+    return FitResult(chosen, journal.history.of_replica(best), "zero", journal.interrupted)
 
 
-def _validation_losses(recipe: LinearRecipe, examples: TrainingData, progress: Progress) -> Tensor:
+def _validation_losses(recipe: LinearRecipe, examples: TrainingData, journal: Journal) -> Tensor:
     """Mean linear loss of each candidate on the folds left out, shape (number of candidates,)."""
     order = np.random.default_rng(recipe.seed).permutation(len(examples))
     folds = np.array_split(order, min(recipe.n_folds, len(examples)))
@@ -88,11 +88,8 @@ def _validation_losses(recipe: LinearRecipe, examples: TrainingData, progress: P
     for k, fold in enumerate(folds):
         rest = np.concatenate([other for j, other in enumerate(folds) if j != k])
         used, held = (examples.take(torch.from_numpy(rows).to(recipe.device)) for rows in (rest, fold))
-        network, objective = _minimise(
-            recipe, used, recipe.c, History(), progress, f"fold {k + 1} of {len(folds)}"
-        )
-        with torch.no_grad():
-            trained = objective.value(empirical_loss(network, used), objective.penalty(list(network.weights)))
+        network, objective = _minimise(recipe, used, recipe.c, journal, f"fold {k + 1} of {len(folds)}")
+        trained = objective.value(empirical_loss(network, used), objective.penalty(list(network.weights)))
         # Replicas are restarts x candidates: the best restart of each candidate counts.
         best = trained.reshape(recipe.n_restarts, -1).argmin(dim=0)
         losses = empirical_loss(network, held).reshape(recipe.n_restarts, -1)
@@ -104,8 +101,7 @@ def _minimise(
     recipe: LinearRecipe,
     examples: TrainingData,
     c: tuple[float, ...],
-    history: History,
-    progress: Progress,
+    journal: Journal,
     phase: str,
 ) -> tuple[AggregatedNetwork, Objective]:
     """Minimise from every restart, for every candidate C or for the kl bound."""
@@ -121,6 +117,7 @@ def _minimise(
         candidates = torch.tensor(c * recipe.n_restarts, dtype=torch.float64, device=recipe.device)
         objective = FixedTradeOff(prior, n, recipe.delta, candidates)
     rates = torch.zeros(len(weights), dtype=torch.float64, device=recipe.device)
-    problem = Problem(network, examples, objective, generators=(), learning_rate=rates)
-    polish(problem, recipe.max_iterations, history, progress, phase)
+    seeds = torch.zeros(len(weights), dtype=torch.int64, device=recipe.device)
+    problem = Problem(network, examples, objective, seeds, rates)
+    polish(problem, recipe.max_iterations, journal, phase)
     return network, objective

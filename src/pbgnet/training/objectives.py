@@ -9,50 +9,104 @@ References
 Letarte et al. (2019): Eq. 5 (PBGD), Eqs. 18 and 19, "Cost functions" of the appendix.
 """
 
+import dataclasses
+import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from pbgnet.bounds import differentiable, tree_divergence
+from pbgnet.bounds import differentiable
+from pbgnet.bounds.confidence import log_constant
+from pbgnet.kernels import find_kernel
 
-__all__ = ["Catoni", "FixedTradeOff", "LinearLoss", "Objective", "Seeger", "squared_norm"]
-
-
-def squared_norm(weights: Sequence[Tensor]) -> Tensor:
-    """Half the squared length of all weights, float64, one per replica."""
-    return torch.stack([0.5 * w.square().sum(dim=(-2, -1), dtype=torch.float64) for w in weights]).sum(dim=0)
+__all__ = ["Catoni", "FixedTradeOff", "LinearLoss", "Objective", "Seeger", "Slopes"]
 
 
+@dataclass(frozen=True)
+class Slopes:
+    """Partial derivatives of an objective, each of shape (R,)."""
+
+    by_loss: Tensor
+    by_penalty: Tensor
+    by_learned: list[Tensor]
+
+
+@dataclass(frozen=True)
 class Objective(ABC):
-    """A function of loss and penalty, both of shape (R,), one value per replica."""
+    """A function of loss and penalty, both float64 of shape (R,), one value per replica.
 
-    @abstractmethod
+    The penalty is half a weighted squared distance of the weights from their anchors,
+    `1/2 sum_k multiplicity_k |W_k - U_k|^2`; its gradient pulls the weights towards them.
+
+    Attributes
+    ----------
+    anchors : sequence of Tensor, shapes (R, m, d) or (1, m, d)
+    """
+
+    is_linear: ClassVar[bool] = False
+    """Whether the slopes are the same everywhere, so that a step need not compute the penalty."""
+
+    anchors: Sequence[Tensor]
+
+    def multiplicities(self) -> list[float]:
+        """Return how often each layer counts."""
+        return [1.0] * len(self.anchors)
+
     def penalty(self, weights: Sequence[Tensor]) -> Tensor:
-        """Return the penalty on the weights, float64, shape (R,)."""
+        """Return the penalty on the weights, float64, shape (R,); not differentiable by autograd."""
+        kernel = find_kernel("step", weights[0].device)
+        parts = [kernel.squared_distance(w.detach(), u) for w, u in zip(weights, self.anchors, strict=True)]
+        factors = self.multiplicities()
+        total: Tensor = parts[0] * (0.5 * factors[0])
+        for part, factor in zip(parts[1:], factors[1:], strict=True):
+            total = torch.add(total, part, alpha=0.5 * factor)
+        return total
 
     @abstractmethod
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
         """Return the objective, float64, shape (R,)."""
 
-    def learned(self) -> list[Tensor]:
-        """Return parameters of the objective itself that are learned along with the weights."""
-        return []
+    def slopes_at(self, loss: Tensor, weights: Sequence[Tensor]) -> "Slopes":
+        """Return all partial derivatives at a loss and at the penalty of the weights."""
+        penalty = torch.zeros_like(loss) if self.is_linear else self.penalty(weights)
+        return Slopes(*self.slopes(loss, penalty), self.learned_slopes(loss, penalty))
 
+    @abstractmethod
     def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
         """Return the partial derivatives by loss and by penalty, each of shape (R,)."""
-        loss, penalty = loss.detach().requires_grad_(), penalty.detach().requires_grad_()
-        with torch.enable_grad():
-            total = self.value(loss, penalty).sum()
-        by_loss, by_penalty = torch.autograd.grad(total, [loss, penalty])
-        return by_loss, by_penalty
+
+    def learned(self) -> list[Tensor]:
+        """Return parameters of the objective itself, shapes (R,), that are learned along with the weights."""
+        return []
+
+    def learned_slopes(self, loss: Tensor, penalty: Tensor) -> list[Tensor]:
+        """Return the partial derivatives by the learned parameters."""
+        return []
+
+    def take(self, replicas: Tensor) -> Self:
+        """Return the objective of some replicas."""
+        return dataclasses.replace(self, anchors=[_take(u, replicas) for u in self.anchors])
+
+
+def _take(tensor: Tensor, replicas: Tensor) -> Tensor:
+    """Select replicas, where the tensor is not one for all."""
+    return tensor[replicas] if len(tensor) > 1 else tensor
+
+
+@functools.lru_cache(maxsize=256)
+def _log_factor(n: int, delta: float, constant: str) -> float:
+    """What the bounds add to the divergence: ln(constant / delta)."""
+    return log_constant(torch.tensor(n, dtype=torch.float64), constant).item() - math.log(delta)
 
 
 @dataclass(frozen=True)
 class LinearLoss(Objective):
-    """Empirical linear loss with weight decay: `loss + rho / 2 |theta|^2`.
+    """Empirical linear loss with weight decay: `loss + rho / 2 |theta|^2`; anchors are zeros.
 
     Attributes
     ----------
@@ -60,28 +114,39 @@ class LinearLoss(Objective):
         The rho of each replica.
     """
 
+    is_linear: ClassVar[bool] = True
+
     weight_decay: Tensor
 
-    def penalty(self, weights: Sequence[Tensor]) -> Tensor:
-        """Half the squared length of the weights."""
-        return squared_norm(weights)
+    @classmethod
+    def of(cls, weights: Sequence[Tensor], weight_decay: Tensor) -> Self:
+        """Make the objective for weights of shapes (R, m, d)."""
+        return cls([torch.zeros_like(w[:1]) for w in weights], weight_decay)
 
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
         """Loss plus decay."""
-        return loss + self.weight_decay.to(penalty) * penalty
+        return loss + self.weight_decay * penalty
+
+    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+        """One, and the decay."""
+        return torch.ones_like(self.weight_decay), self.weight_decay
+
+    def take(self, replicas: Tensor) -> Self:
+        """Return the objective of some replicas."""
+        return dataclasses.replace(super().take(replicas), weight_decay=self.weight_decay[replicas])
 
 
 @dataclass(frozen=True)
 class _Divergence(Objective):
-    """Objectives whose penalty is the divergence from a prior (Eq. 17)."""
+    """Objectives whose penalty is the divergence from a prior, the anchors (Eq. 17)."""
 
-    prior_weights: Sequence[Tensor]
     n: int
     delta: float
 
-    def penalty(self, weights: Sequence[Tensor]) -> Tensor:
-        """KL(posterior || prior) of the tree."""
-        return tree_divergence(weights, self.prior_weights, validate_args=False)
+    def multiplicities(self) -> list[float]:
+        """How often the tree repeats each row of a layer: the product of the widths above."""
+        rows = [u.shape[-2] for u in self.anchors]
+        return [float(math.prod(rows[k + 1 :])) for k in range(len(rows))]
 
 
 @dataclass(frozen=True)
@@ -90,7 +155,8 @@ class Seeger(_Divergence):
 
     Attributes
     ----------
-    prior_weights : sequence of Tensor
+    anchors : sequence of Tensor
+        Prior weights.
     n : int
         Number of examples the bound counts.
     delta : float
@@ -107,6 +173,13 @@ class Seeger(_Divergence):
             loss, penalty, self.n, self.delta, self.constant, validate_args=False
         )
 
+    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of the inverse of kl."""
+        kernel = find_kernel("step", loss.device)
+        log_factor = _log_factor(self.n, self.delta, self.constant)
+        by_loss, by_penalty = kernel.seeger_slopes(loss, penalty, log_factor, self.n)
+        return by_loss, by_penalty
+
 
 @dataclass(frozen=True)
 class FixedTradeOff(_Divergence):
@@ -114,17 +187,27 @@ class FixedTradeOff(_Divergence):
 
     Attributes
     ----------
-    prior_weights, n, delta
+    anchors, n, delta
         As in `Seeger`.
     c : Tensor, shape (R,)
         The C of each replica.
     """
+
+    is_linear: ClassVar[bool] = True
 
     c: Tensor
 
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
         """Loss and divergence, weighted."""
         return self.c * loss + penalty / self.n
+
+    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+        """C, and 1 / n."""
+        return self.c, torch.full_like(self.c, 1 / self.n)
+
+    def take(self, replicas: Tensor) -> Self:
+        """Return the objective of some replicas."""
+        return dataclasses.replace(super().take(replicas), c=self.c[replicas])
 
 
 @dataclass(frozen=True)
@@ -133,10 +216,10 @@ class Catoni(_Divergence):
 
     Attributes
     ----------
-    prior_weights, n, delta
+    anchors, n, delta
         As in `Seeger`.
     log_c : Tensor, shape (R,)
-        Logarithm of C, a leaf that requires a gradient.
+        Logarithm of C; training changes it in place.
     constant : {"paper", "maurer"}
         What makes the bound hold for all C at once.
     """
@@ -150,6 +233,27 @@ class Catoni(_Divergence):
             loss, penalty, self.n, self.delta, self.log_c.exp(), self.constant, validate_args=False
         )
 
+    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+        """`(C, 1/n) exp(-(C loss + budget)) / (1 - exp(-C))`."""
+        c = self.log_c.exp()
+        share = torch.exp(-self._exponent(c, loss, penalty)) / -torch.expm1(-c)
+        return c * share, share / self.n
+
     def learned(self) -> list[Tensor]:
         """The logarithm of C."""
         return [self.log_c]
+
+    def learned_slopes(self, loss: Tensor, penalty: Tensor) -> list[Tensor]:
+        """`C (loss exp(-(C loss + budget)) - bound exp(-C)) / (1 - exp(-C))`."""
+        c = self.log_c.exp()
+        exponent = self._exponent(c, loss, penalty)
+        rest = -torch.expm1(-c)  # 1 - exp(-C)
+        bound = -torch.expm1(-exponent) / rest
+        return [c * (loss * torch.exp(-exponent) - bound * torch.exp(-c)) / rest]
+
+    def _exponent(self, c: Tensor, loss: Tensor, penalty: Tensor) -> Tensor:
+        return c * loss + (penalty + _log_factor(self.n, self.delta, self.constant)) / self.n
+
+    def take(self, replicas: Tensor) -> Self:
+        """Return the objective of some replicas."""
+        return dataclasses.replace(super().take(replicas), log_c=self.log_c[replicas])

@@ -15,11 +15,10 @@ from torch import Tensor
 from pbgnet.training.callbacks import BestEpoch, EarlyStopping, LinearDecay, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData
 from pbgnet.training.evaluation import Trainable, loss_and_gradients
-from pbgnet.training.history import History
+from pbgnet.training.journal import Journal
 from pbgnet.training.lbfgs import minimise_lbfgs
 from pbgnet.training.loop import Measure, fit
 from pbgnet.training.objectives import Objective
-from pbgnet.training.progress import Progress
 
 __all__ = ["SOLVERS", "Course", "Problem", "polish", "solve_adam", "solve_hybrid"]
 
@@ -59,12 +58,12 @@ class Problem:
         Weights with a leading axis of R replicas; changed in place.
     data : TrainingData
     objective : Objective
-    generators : sequence of torch.Generator
-        One per replica.
+    seeds : Tensor, int64, shape (R,)
+        Of the mini-batches of each replica.
     learning_rate : Tensor, shape (R,)
         First learning rate of each replica.
     measure : callable, optional
-        Maps the record of an epoch to further numbers for it, each of shape (R,).
+        Maps a network and the record of its epoch to further numbers, each of shape (R,).
     monitor : str
         The number whose minimum tells the best epoch.
     """
@@ -72,17 +71,17 @@ class Problem:
     network: Trainable
     data: TrainingData
     objective: Objective
-    generators: Sequence[torch.Generator]
+    seeds: Tensor
     learning_rate: Tensor
-    measure: Measure = lambda record: {}
+    measure: Measure = lambda network, record: {}
     monitor: str = "objective"
 
 
-def solve_adam(problem: Problem, course: Course, history: History, progress: Progress, phase: str) -> None:
+def solve_adam(problem: Problem, course: Course, journal: Journal, phase: str) -> None:
     """Adam with plateau halving, early stopping and the best epoch, as in the paper's appendix."""
     fit(
         problem.network,
-        Batches(problem.data, course.batch_size, problem.generators),
+        Batches(problem.data, course.batch_size, problem.seeds),
         problem.objective,
         learning_rate=problem.learning_rate,
         max_epochs=course.max_epochs,
@@ -92,13 +91,12 @@ def solve_adam(problem: Problem, course: Course, history: History, progress: Pro
             BestEpoch(problem.monitor),
         ],
         measure=problem.measure,
-        history=history,
-        progress=progress,
+        journal=journal,
         phase=phase,
     )
 
 
-def solve_hybrid(problem: Problem, course: Course, history: History, progress: Progress, phase: str) -> None:
+def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str) -> None:
     """Ramped Adam with a falling rate, then L-BFGS on the exact objective over all rows."""
     ramp_epochs = course.max_epochs / 2
 
@@ -109,42 +107,50 @@ def solve_hybrid(problem: Problem, course: Course, history: History, progress: P
 
     fit(
         problem.network,
-        Batches(problem.data, course.batch_size, problem.generators),
+        Batches(problem.data, course.batch_size, problem.seeds),
         problem.objective,
         learning_rate=problem.learning_rate,
         max_epochs=course.max_epochs,
         callbacks=[LinearDecay(course.max_epochs)],
         ramp=ramp,
         measure=problem.measure,
-        history=history,
-        progress=progress,
+        journal=journal,
         phase=phase,
     )
-    polish(problem, course.max_iterations, history, progress, f"{phase}, polish")
+    polish(problem, course.max_iterations, journal, f"{phase}, polish")
 
 
-def polish(problem: Problem, max_iterations: int, history: History, progress: Progress, phase: str) -> None:
-    """Minimise the exact objective over all rows by L-BFGS, from the present weights."""
-    weights = list(problem.network.weights)
+def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) -> None:
+    """Minimise the exact objective over all rows by L-BFGS, from the present weights.
+
+    Interrupted, it leaves the best weights so far.
+    """
+    if journal.interrupted:
+        return
+    objective = problem.objective
+    weights = [w.detach() for w in problem.network.weights]
     last: dict[str, Tensor] = {}
+    best = [_read(weights)]
 
     def evaluate(x: Tensor) -> tuple[Tensor, Tensor]:
         _write(weights, x)
         loss, gradients = loss_and_gradients(problem.network, problem.data)
-        penalty = problem.objective.penalty(weights)
-        by_loss, by_penalty = problem.objective.slopes(loss, penalty)
-        slopes = torch.autograd.grad((by_penalty * penalty).sum(), weights)
-        total = [by_loss[:, None, None].to(g.dtype) * g + s for g, s in zip(gradients, slopes, strict=True)]
-        penalty = penalty.detach()
+        penalty = objective.penalty(weights)
+        by_loss, by_penalty = objective.slopes(loss, penalty)
+        total = []
+        for g, w, u, m in zip(gradients, weights, objective.anchors, objective.multiplicities(), strict=True):
+            scale, pull = (factor[:, None, None].to(w.dtype) for factor in (by_loss, m * by_penalty))
+            total.append(scale * g + pull * (w - u))
         last.update(loss=loss, penalty=penalty)
-        return problem.objective.value(loss, penalty).detach(), _read(total)
+        return objective.value(loss, penalty).detach(), _read(total)
 
     def record(iteration: int, x: Tensor, value: Tensor) -> None:
-        history.append(phase=phase, epoch=iteration, objective=value, **last)
-        progress.advance(phase, iteration, max_iterations, value)
+        best[0] = x
+        journal.record(phase, iteration, max_iterations, objective=value, **last)
 
-    best = minimise_lbfgs(evaluate, _read(weights), max_iterations=max_iterations, on_iteration=record)
-    _write(weights, best)
+    with journal.interruptible():
+        best[0] = minimise_lbfgs(evaluate, best[0], max_iterations=max_iterations, on_iteration=record)
+    _write(weights, best[0])
 
 
 def _read(tensors: Sequence[Tensor]) -> Tensor:

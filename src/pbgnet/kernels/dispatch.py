@@ -1,0 +1,159 @@
+"""Which implementation of an operation runs where: one table, asked by device.
+
+Every operation has a plain PyTorch implementation, the reference. CPUs use Numba and GPUs Triton where
+they can; where they cannot, the reference steps in and says so once.
+"""
+
+import functools
+import importlib
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+
+from pbgnet.exceptions import OptionError, SlowKernelWarning
+from pbgnet.validation import check_name
+
+__all__ = ["BACKENDS", "backend_for", "find_kernel", "use_backend"]
+
+BACKENDS = {
+    "torch": "plain PyTorch, on any device",
+    "numba": "compiled loops, on CPUs",
+    "triton": "fused kernels, on NVIDIA GPUs of compute capability 8.0 and above",
+}
+
+# Operations and their implementations. Where a backend has none of its own, PyTorch's is used.
+KERNELS = {
+    "fourier": {
+        "torch": "pbgnet.kernels.fourier_torch",
+        "numba": "pbgnet.kernels.fourier_numba",
+        "triton": "pbgnet.kernels.fourier_triton",
+    },
+    "monte_carlo": {
+        "torch": "pbgnet.kernels.monte_carlo_torch",
+        "triton": "pbgnet.kernels.monte_carlo_triton",
+    },
+    "step": {
+        "torch": "pbgnet.kernels.step_torch",
+        "numba": "pbgnet.kernels.step_numba",
+        "triton": "pbgnet.kernels.step_triton",
+    },
+}
+
+PREFERRED = {"cpu": "numba", "cuda": "triton"}
+OLDEST_CAPABILITY = (8, 0)
+ENVIRONMENT_VARIABLE = "PBGNET_KERNELS"
+
+_forced: ContextVar[str | None] = ContextVar("pbgnet_backend", default=None)
+
+
+@contextmanager
+def use_backend(name: str) -> Iterator[None]:
+    """Use one backend for everything inside a ``with`` statement, on every device.
+
+    Parameters
+    ----------
+    name : {"torch", "numba", "triton"}
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.kernels import backend_for, use_backend
+    >>> with use_backend("torch"):
+    ...     print(backend_for(torch.device("cpu")))
+    torch
+    """
+    token = _forced.set(check_name("backend", name, BACKENDS))
+    try:
+        yield
+    finally:
+        _forced.reset(token)
+
+
+def backend_for(device: torch.device) -> str:
+    """Return the name of the backend that runs on a device.
+
+    `use_backend` decides, then the environment variable PBGNET_KERNELS, then what the machine has.
+    """
+    forced = _forced.get()
+    if forced is not None:
+        return _suitable(forced, device.type)
+    return _chosen(device.type, device.index)
+
+
+def find_kernel(operation: str, device: torch.device) -> Any:
+    """Return the module that implements an operation on a device."""
+    return _load(operation, backend_for(device))
+
+
+@functools.cache
+def _load(operation: str, backend: str) -> Any:
+    modules = KERNELS[operation]
+    return importlib.import_module(modules.get(backend, modules["torch"]))
+
+
+@functools.cache
+def _chosen(device_type: str, index: int | None) -> str:
+    named = os.environ.get(ENVIRONMENT_VARIABLE)
+    if named:
+        return _suitable(check_name(f"backend in {ENVIRONMENT_VARIABLE}", named, BACKENDS), device_type)
+    preferred = PREFERRED.get(device_type)
+    problem: str | None = f"there are no kernels for {device_type} devices"
+    if preferred is not None:
+        place = device_type if index is None else f"{device_type}:{index}"
+        problem = PROBES[preferred](torch.device(place))
+    if preferred is None or problem is not None:
+        warnings.warn(
+            f"Training and evaluation run on plain PyTorch, slower by a factor of 3 to 20: {problem}. Set "
+            f"{ENVIRONMENT_VARIABLE}=torch to choose that and silence this warning.",
+            SlowKernelWarning,
+            stacklevel=2,
+        )
+        return "torch"
+    return preferred
+
+
+def _suitable(backend: str, device_type: str) -> str:
+    """Return the backend somebody asked for, if the device can run it."""
+    if backend not in ("torch", PREFERRED.get(device_type)):
+        raise OptionError(
+            f"The backend {backend!r} ({BACKENDS[backend]}) cannot run on a {device_type} device; "
+            "use 'torch'."
+        )
+    return backend
+
+
+def _numba_problem(device: torch.device) -> str | None:
+    """Say why Numba cannot be used, or return None."""
+    try:
+        for operation in KERNELS:
+            _load(operation, "numba")
+    except Exception as error:  # whatever is wrong with an installation must not stop anybody
+        return f"Numba cannot be used ({_in_words(error)}); install it with pip install numba"
+    return None
+
+
+def _triton_problem(device: torch.device) -> str | None:
+    """Say why Triton cannot be used on a GPU, or return None; runs a small kernel to find out."""
+    capability = torch.cuda.get_device_capability(device)
+    if capability < OLDEST_CAPABILITY:
+        found, needed = (".".join(map(str, version)) for version in (capability, OLDEST_CAPABILITY))
+        return f"{torch.cuda.get_device_name(device)} has compute capability {found}, Triton needs {needed}"
+    try:
+        one = torch.ones(1, 1, 1, device=device)
+        _load("step", "triton").squared_distance(one, one)
+    except Exception as error:
+        return f"Triton cannot be used ({_in_words(error)}); it needs the package triton and a C compiler"
+    return None
+
+
+PROBES = {"numba": _numba_problem, "triton": _triton_problem}
+
+
+def _in_words(error: Exception) -> str:
+    first_line = (str(error).splitlines() or [""])[0].rstrip(".")
+    return f"{type(error).__name__}: {first_line}"

@@ -1,0 +1,155 @@
+"""The parts of a training step that go over all weights, in one pass each, for CPUs."""
+
+import math
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.bounds.differentiable import LARGEST_BELOW_ONE, LARGEST_BUDGET, NEWTON_STEPS, SLOPE_BORDER
+from pbgnet.kernels.numba_compiler import compiled, compiled_in_order
+from pbgnet.kernels.threads import share
+
+__all__ = ["adam_step", "seeger_slopes", "squared_distance"]
+
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+
+
+def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
+    """Return |w - u|^2 of each replica; see `step_torch.squared_distance`."""
+    total = torch.empty(len(weight), dtype=torch.float64)
+    w, u = _rows(weight), _rows(anchor)
+    share(partial(_squared_distance, w, u, total.numpy()), len(w), float(w.size))
+    return total
+
+
+def adam_step(
+    weight: Tensor,
+    first: Tensor,
+    second: Tensor,
+    gradient: Tensor,
+    anchor: Tensor,
+    rate: Tensor,
+    scale: Tensor,
+    pull: Tensor,
+    n_steps: Tensor,
+    betas: tuple[float, float],
+    epsilon: float,
+) -> None:
+    """Take one step of Adam, in place; see `step_torch.adam_step`."""
+    arrays = [_rows(t) for t in (weight, first, second, gradient, anchor)]
+    # 1 - beta is rounded once, as in PyTorch: the difference of rounded numbers has lost digits.
+    numbers = np.asarray([1 - betas[0], betas[1], 1 - betas[1], epsilon], dtype=arrays[0].dtype)
+    factors = (factor.numpy() for factor in (rate, scale, pull))
+    run = partial(_adam, *arrays, *factors, int(n_steps), *betas, numbers)
+    share(run, len(weight), 4.0 * weight.numel())
+
+
+def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor]:
+    """Return the derivatives of the kl bound; see `step_torch.seeger_slopes`."""
+    by_loss, by_penalty = torch.empty_like(loss), torch.empty_like(loss)
+    arrays = (t.detach().numpy() for t in (loss, penalty, by_loss, by_penalty))
+    _seeger_slopes(*arrays, float(log_factor), float(n))
+    return by_loss, by_penalty
+
+
+def _rows(tensor: Tensor) -> np.ndarray:
+    """The memory of a contiguous tensor as one row per replica."""
+    return tensor.detach().view(len(tensor), math.prod(tensor.shape[1:])).numpy()
+
+
+@compiled
+def _squared_distance(weight, anchor, total, start, stop):  # type: ignore[no-untyped-def]
+    for r in range(start, stop):
+        w, u = weight[r], anchor[r % len(anchor)]
+        distance = 0.0
+        for i in range(len(w)):
+            difference = np.float64(w[i]) - np.float64(u[i])
+            distance += difference * difference
+        total[r] = distance
+
+
+@compiled
+def _adam(  # type: ignore[no-untyped-def]
+    weight, first, second, gradient, anchor, rate, scale, pull, n_steps, beta1, beta2, numbers, start, stop
+):
+    """Adam on the replicas start .. stop - 1; `numbers` are in the precision of the weights."""
+    rest1, b2, rest2, epsilon = numbers[0], numbers[1], numbers[2], numbers[3]
+    rounded = np.empty(4, numbers.dtype)
+    rounded[0] = 1.0 / (1.0 - beta2**n_steps)
+    for r in range(start, stop):
+        if rate[r] == 0:
+            continue
+        rounded[1:] = rate[r] / (1.0 - beta1**n_steps), scale[r], pull[r]
+        inverse, step, by_loss, by_distance = rounded[0], rounded[1], rounded[2], rounded[3]
+        w, m, v, g, u = weight[r], first[r], second[r], gradient[r], anchor[r % len(anchor)]
+        for i in range(len(w)):
+            slope = by_loss * g[i] + by_distance * (w[i] - u[i])
+            m[i] = m[i] + rest1 * (slope - m[i])
+            v[i] = b2 * v[i] + rest2 * slope * slope
+            w[i] -= step * m[i] / (math.sqrt(v[i] * inverse) + epsilon)
+
+
+@compiled_in_order
+def _seeger_slopes(loss, penalty, by_loss, by_penalty, log_factor, n):  # type: ignore[no-untyped-def]
+    for r in range(len(loss)):
+        q = min(max(loss[r], 0.0), 1.0)
+        p = _kl_inverse_upper(q, (penalty[r] + log_factor) / n)
+        if p == q:
+            by_loss[r], by_penalty[r] = 1.0, 0.0
+        else:
+            by_budget = p * (1.0 - p) / (p - q)
+            by_loss[r] = (_logit(p) - _logit(q)) * by_budget
+            by_penalty[r] = by_budget / n
+        if not 0.0 <= loss[r] <= 1.0:  # cut off, or NaN
+            by_loss[r] = 0.0 * loss[r]
+
+
+@compiled_in_order
+def _logit(p):  # type: ignore[no-untyped-def]
+    p = min(max(p, SLOPE_BORDER), 1.0 - SLOPE_BORDER)
+    return math.log(p) - math.log1p(-p)
+
+
+@compiled_in_order
+def _kl_inverse_upper(q, budget):  # type: ignore[no-untyped-def]
+    """Newton's method from above, as in `bounds.differentiable`."""
+    c = min(budget, LARGEST_BUDGET)
+    if q == 1.0 or c == LARGEST_BUDGET:
+        return 1.0
+    entropy = -_x_log(q, q) - _x_log(1.0 - q, 1.0 - q)
+    p = min(
+        q + math.sqrt(c / 2.0),
+        q + c + math.sqrt(c * c + 2.0 * q * c),
+        q + math.sqrt(2.0 * (1.0 - q) * c),
+        -math.expm1(-(c + entropy) / (1.0 - q)),
+        1.0,
+    )
+    for _ in range(NEWTON_STEPS):
+        p = min(max(p, SMALLEST_NORMAL), LARGEST_BELOW_ONE)
+        if p == q:
+            return p
+        p -= (_kl(q, p) - c) * p * (1.0 - p) / (p - q)
+        p = min(max(p, q), 1.0)
+    return p
+
+
+@compiled_in_order
+def _kl(q, p):  # type: ignore[no-untyped-def]
+    """kl(q || p) as a sum of two parts that are never negative."""
+    return _part(q, p) + _part(1.0 - q, 1.0 - p)
+
+
+@compiled_in_order
+def _part(q, p):  # type: ignore[no-untyped-def]
+    """q ln(q / p) - q + p >= 0, with the digits training needs."""
+    if q < SMALLEST_NORMAL:
+        return p
+    x = (p - q) / q
+    return q * (x - math.log1p(x))
+
+
+@compiled_in_order
+def _x_log(x, y):  # type: ignore[no-untyped-def]
+    return 0.0 if x == 0.0 else x * math.log(y)

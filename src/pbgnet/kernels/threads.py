@@ -1,0 +1,54 @@
+"""Shares the work of a kernel among threads; the kernels release Python's lock while they run."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+
+import torch
+
+__all__ = ["share"]
+
+# Waking a thread costs about 50 microseconds: work below this many elementary operations (about 0.4 ns
+# each) stays on the calling thread, and a thread is not woken for less.
+OPERATIONS_PER_THREAD = 1 << 20
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def share(run: Callable[[int, int], object], n_blocks: int, operations: float) -> None:
+    """Call `run(first, last)` for ranges that together cover all blocks, on as many threads as pay.
+
+    No more threads than PyTorch uses (`torch.set_num_threads`). Which thread runs a block must not
+    change its result.
+    """
+    if n_blocks == 0:
+        return
+    n_threads = min(torch.get_num_threads(), n_blocks, int(operations // OPERATIONS_PER_THREAD))
+    if n_threads <= 1:
+        run(0, n_blocks)
+        return
+    edges = [n_blocks * i // n_threads for i in range(n_threads + 1)]
+    waiting: list[Future[object]] = [
+        _threads().submit(run, first, last) for first, last in pairwise(edges[1:])
+    ]
+    run(edges[0], edges[1])
+    for future in waiting:
+        future.result()
+
+
+def _threads() -> ThreadPoolExecutor:
+    global _pool  # noqa: PLW0603 - one pool per process, made when first needed
+    if _pool is None:
+        _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pbgnet-kernel")
+    return _pool
+
+
+def _forget_pool() -> None:
+    """A forked child has none of its parent's threads."""
+    global _pool  # noqa: PLW0603
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

@@ -1,0 +1,172 @@
+"""One training step for R networks, free of waiting: as it is on CPUs, in a CUDA graph on GPUs.
+
+Everything a step reads or changes stands in tensors on the device, the number of the step
+included, so that the same code runs eagerly or is captured once and replayed.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from pbgnet.networks import SparseRows
+from pbgnet.training.adam import ReplicaAdam
+from pbgnet.training.data import Batches
+from pbgnet.training.evaluation import Trainable, batch_gradients
+from pbgnet.training.memory import Portion
+from pbgnet.training.objectives import Objective
+
+__all__ = ["Stepper"]
+
+
+class Stepper:
+    """Adam on mini-batches for R networks side by side.
+
+    Parameters
+    ----------
+    network : Trainable
+        Its weights are changed in place.
+    batches : Batches
+    objective : Objective
+    running : Tensor, float64, shape (R,)
+        The loss to begin the running average with.
+    portion : Portion
+        How many replicas go through the network at a time.
+    """
+
+    def __init__(
+        self, network: Trainable, batches: Batches, objective: Objective, running: Tensor, portion: Portion
+    ) -> None:
+        self.network = network
+        self.batches = batches
+        self.objective = objective
+        self.weights = [w.detach() for w in network.weights]
+        self.portion = portion
+        self.running = running.clone()
+        self.rate = torch.zeros_like(running)
+        self.total = torch.zeros_like(running)
+        self.adam = ReplicaAdam(self.weights, objective.anchors)
+        # The objective's own parameters, seen as matrices that nothing pulls.
+        learned = [p.detach()[:, None, None] for p in objective.learned()]
+        self.learning = [ReplicaAdam([p], [torch.zeros_like(p)]) for p in learned]
+        self._position = torch.zeros(1, dtype=torch.int64, device=running.device)
+        self._ramp = running.new_empty(len(batches))
+        self._order = torch.empty(
+            len(batches), len(running), batches.size, dtype=torch.int64, device=running.device
+        )
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._capturing = False
+        # The running average looks back about half an epoch.
+        self._horizon = min(1.0, 2.0 / len(batches))
+
+    def epoch(self, number: int, rate: Tensor, ramp: Sequence[float]) -> Tensor:
+        """Train for one epoch; return the mean loss of its batches, shape (R,).
+
+        Parameters
+        ----------
+        number : int
+            Tells the permutation.
+        rate : Tensor, float64, shape (R,)
+            Learning rates; 0 keeps a replica where it is.
+        ramp : sequence of float
+            Weight of the penalty in each step.
+        """
+        self._order.copy_(self.batches.order(number))
+        self._ramp.copy_(torch.tensor(ramp, dtype=torch.float64))
+        self.rate.copy_(rate)
+        self.total.zero_()
+        self._position.zero_()
+        step = self._captured() if self._capturable() else self._step
+        for _ in range(len(self.batches)):
+            step()
+        return self.total / len(self.batches)
+
+    def take(self, replicas: Tensor) -> "Stepper":
+        """Go on with some of the replicas."""
+        other = Stepper(
+            self.network.take(replicas),
+            self.batches.take(replicas),
+            self.objective.take(replicas),
+            self.running[replicas],
+            self.portion,
+        )
+        mine, theirs = [self.adam, *self.learning], [other.adam, *other.learning]
+        for old, new in zip(mine, theirs, strict=True):
+            new.take_moments(old, replicas)
+        return other
+
+    def _step(self) -> None:
+        index = self._order.index_select(0, self._position)[0]
+        loss, gradients = self._gradients(index)
+        self.running.lerp_(loss, self._horizon)
+        self.total += loss
+        slopes = self.objective.slopes_at(self.running, self.weights)
+        pull = slopes.by_penalty * self._ramp.index_select(0, self._position)
+        pulls = [pull * factor for factor in self.objective.multiplicities()]
+        self.adam.step(gradients, self.rate, slopes.by_loss, pulls)
+        for adam, slope in zip(self.learning, slopes.by_learned, strict=True):
+            adam.step([slope[:, None, None]], self.rate, torch.ones_like(pull), [torch.zeros_like(pull)])
+        self._position += 1
+
+    def _gradients(self, index: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
+        """Loss and gradient of each replica on its batch; nothing is changed, so it can be repeated."""
+        found: list[tuple[Tensor, Sequence[Tensor]]] = []
+
+        def run() -> None:
+            found.clear()
+            edges = [*range(0, len(index), self.portion.size), len(index)]
+            for low, high in pairwise(edges):
+                rows, y = self.batches.at(index[low:high])
+                weights = [w[low:high] for w in self.weights] if len(edges) > 2 else self.weights
+                found.append(batch_gradients(self.network, weights, rows, y))
+
+        if self._capturing:  # memory that runs out in a capture is dealt with around it
+            run()
+        else:
+            self.portion.attempt(run)
+        if len(found) == 1:
+            return found[0]
+        losses, gradients = zip(*found, strict=True)
+        return torch.cat(losses), [torch.cat(parts) for parts in zip(*gradients, strict=True)]
+
+    def _capturable(self) -> bool:
+        on_gpu = self.running.device.type == "cuda"
+        return on_gpu and self.network.capturable and not isinstance(self.batches.data.rows, SparseRows)
+
+    def _captured(self) -> Callable[[], None]:
+        if self._graph is None:
+            self.portion.attempt(self._capture)
+        assert self._graph is not None
+        return self._graph.replay
+
+    def _capture(self) -> None:
+        """Record a step; the steps that warm up the kernels are undone."""
+        state = self._state()
+        kept = [tensor.clone() for tensor in state]
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(2):
+                self._position.zero_()  # an epoch may have one step only
+                self._step()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        for generator in self.network.generators():
+            graph.register_generator_state(generator)
+        self._capturing = True
+        try:
+            with torch.cuda.graph(graph):
+                self._step()
+        finally:
+            self._capturing = False
+        for tensor, value in zip(state, kept, strict=True):
+            tensor.copy_(value)
+        self._graph = graph
+
+    def _state(self) -> list[Tensor]:
+        """Every tensor that a step changes."""
+        optimisers = [self.adam, *self.learning]
+        moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
+        counts = [adam.n_steps for adam in optimisers]
+        return [*moments, *counts, self.running, self.total, self._position]
