@@ -8,9 +8,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Two workers with one thread each beat one worker with two threads on small tensors.
 TEST_WORKERS ?= 2
 PYTEST_ARGS ?=
+# What `make bench` adds to its command: BENCH_ARGS=--quick only sees that everything works.
+BENCH_ARGS ?= --write
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format clean
+.PHONY: help demo test bench bench-gpu lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -20,6 +22,13 @@ demo: $(VENV)/.core ## train, certify and verify a network on data bundled with 
 
 test: $(VENV)/.test ## run the whole test suite, the statistical tests included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
+
+# Room for two threads; each table says how many it uses, single steps one and two, the time to a bound two.
+bench: $(VENV)/.test ## measure how fast training is on the CPU, and write benchmarks/RESULTS.md (minutes)
+	OMP_NUM_THREADS=2 $(BIN)/python -m benchmarks cpu $(BENCH_ARGS)
+
+bench-gpu: $(VENV)/.test ## the same on a GPU
+	$(BIN)/python -m benchmarks gpu $(BENCH_ARGS)
 
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .

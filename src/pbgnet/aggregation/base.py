@@ -116,6 +116,8 @@ def check_layer(weight: Tensor) -> None:
 
 def one_replica_axis(tensor: Tensor) -> Tensor:
     """Bring a tensor of shape (..., n, d) to the form of the kernels: contiguous, shape (R, n, d)."""
+    if tensor.ndim == 3:
+        return tensor.contiguous()
     return tensor.reshape(tensor.shape[:-2].numel(), *tensor.shape[-2:]).contiguous()
 
 

@@ -136,8 +136,7 @@ def choose_nodes(
     if mean is None or 0 in weight.shape:
         kernel = find_kernel("fourier", weight.device)
         found: FourierNodes = kernel.nodes_for(one_replica_axis(weight.detach()), z, limit)
-        replicas = weight.shape[:-2]
-        nodes = FourierNodes(found.step.reshape(replicas), found.count.reshape(replicas))
+        nodes = found if weight.ndim == 3 else found.reshape(weight.shape[:-2])
     else:
         centre, scale = _centre_and_scale(weight, mean)
         around = centre + scale * math.sqrt(-2 * math.log(_normal_tail_scalar(z)))

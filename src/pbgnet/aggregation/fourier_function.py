@@ -32,9 +32,9 @@ def fourier_sum(mean: Tensor, weight: Tensor, nodes: FourierNodes) -> Tensor:
     replicas = mean.shape[:-2]
     g, w = one_replica_axis(mean), one_replica_axis(weight)
     if torch.is_grad_enabled() and (g.requires_grad or w.requires_grad):
-        value: Tensor = FourierSum.apply(g, w, nodes.flat())
+        value: Tensor = FourierSum.apply(g, w, nodes.reshape((-1,)))
     else:
-        value, _ = find_kernel("fourier", g.device).forward(g, w, nodes.flat(), keep_product=False)
+        value, _ = find_kernel("fourier", g.device).forward(g, w, nodes.reshape((-1,)), keep_product=False)
     return value.reshape(*replicas, *value.shape[-2:])
 
 

@@ -33,6 +33,8 @@ INPUTS = 64  # inputs whose cosines and sines are held at a time
 ROWS_PER_BLOCK = 1024  # examples whose gradients in the weights are summed in one go
 NEURONS_PER_BLOCK = 32  # neurons whose gradients in the means are summed in one go
 
+ONE = {torch.float32: np.float32(1), torch.float64: np.float64(1)}
+
 
 def forward(
     mean: Tensor, weight: Tensor, nodes: FourierNodes, keep_product: bool
@@ -73,7 +75,7 @@ def backward(
     row_blocks, neuron_blocks = _blocks(n, ROWS_PER_BLOCK), _blocks(m, NEURONS_PER_BLOCK)
     in_mean = torch.zeros(neuron_blocks, n_replicas, n, d, dtype=mean.dtype)
     in_weight = torch.zeros(row_blocks, n_replicas, m, d, dtype=mean.dtype)
-    one = mean.new_ones(1).numpy()[0]
+    one = ONE[mean.dtype]
     arrays = _arrays(grad, mean, weight, nodes.step, nodes.count, product, in_mean, in_weight)
     operations = 2.0 * n_replicas * n * m * d * product.shape[-2]
     share(partial(_backward, *arrays, one), n_replicas * row_blocks * neuron_blocks, operations)
@@ -82,14 +84,15 @@ def backward(
 
 def nodes_for(weight: Tensor, deviation: float, limit: int) -> FourierNodes:
     """Return the nodes of a layer; see `fourier_torch.nodes_for`."""
-    step = torch.empty(len(weight), dtype=torch.float64)
-    count = torch.empty(len(weight), dtype=torch.int64)
+    step = torch.empty(weight.shape[0], dtype=torch.float64)
+    count = torch.empty(weight.shape[0], dtype=torch.int64)
     _nodes_for(*_arrays(weight, step, count), deviation, limit)
     return FourierNodes(step, count)
 
 
 def _arrays(*tensors: Tensor) -> list[np.ndarray]:
-    return [tensor.detach().contiguous().numpy() for tensor in tensors]
+    """The memory of contiguous tensors."""
+    return [tensor.detach().numpy() for tensor in tensors]
 
 
 def _blocks(size: int, per_block: int) -> int:
@@ -98,7 +101,9 @@ def _blocks(size: int, per_block: int) -> int:
 
 def _total(parts: Tensor) -> Tensor:
     """Add up the parts one after the other; the order of PyTorch's own sums depends on their shape."""
-    return reduce(torch.add, parts) if len(parts) else parts.sum(dim=0)
+    if parts.shape[0] == 1:
+        return parts[0]
+    return reduce(torch.add, parts) if parts.shape[0] else parts.sum(dim=0)
 
 
 @compiled

@@ -48,9 +48,9 @@ class FourierNodes:
         values = (2 / math.pi) * torch.exp(-self.positions().square() / 2) / (k + 0.5)
         return torch.where(k < self.count.unsqueeze(-1), values, 0.0)
 
-    def flat(self) -> "FourierNodes":
-        """Return the same nodes with one axis of replicas."""
-        return FourierNodes(self.step.reshape(-1), self.count.reshape(-1))
+    def reshape(self, replicas: tuple[int, ...]) -> "FourierNodes":
+        """Return the same nodes with other axes of replicas; (-1,) makes one of them."""
+        return FourierNodes(self.step.reshape(replicas), self.count.reshape(replicas))
 
     def _indices(self) -> Tensor:
         return torch.arange(self.largest_count, dtype=torch.float64, device=self.step.device)

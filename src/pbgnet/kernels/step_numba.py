@@ -1,7 +1,7 @@
 """The parts of a training step that go over all weights, in one pass each, for CPUs."""
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -18,9 +18,9 @@ SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
 def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
     """Return |w - u|^2 of each replica; see `step_torch.squared_distance`."""
-    total = torch.empty(len(weight), dtype=torch.float64)
-    w, u = _rows(weight), _rows(anchor)
-    share(partial(_squared_distance, w, u, total.numpy()), len(w), float(w.size))
+    total = torch.empty(weight.shape[0], dtype=torch.float64)
+    w, u = weight.detach().numpy(), anchor.detach().numpy()
+    share(partial(_squared_distance, w, u, total.numpy()), len(w), w.size)
     return total
 
 
@@ -38,12 +38,16 @@ def adam_step(
     epsilon: float,
 ) -> None:
     """Take one step of Adam, in place; see `step_torch.adam_step`."""
-    arrays = [_rows(t) for t in (weight, first, second, gradient, anchor)]
-    # 1 - beta is rounded once, as in PyTorch: the difference of rounded numbers has lost digits.
-    numbers = np.asarray([1 - betas[0], betas[1], 1 - betas[1], epsilon], dtype=arrays[0].dtype)
-    factors = (factor.numpy() for factor in (rate, scale, pull))
-    run = partial(_adam, *arrays, *factors, int(n_steps), *betas, numbers)
-    share(run, len(weight), 4.0 * weight.numel())
+    arrays = [t.detach().numpy() for t in (weight, first, second, gradient, anchor, rate, scale, pull)]
+    numbers = _rounded(betas, epsilon, arrays[0].dtype)
+    run = partial(_adam, *arrays, int(n_steps), *betas, numbers)
+    share(run, len(arrays[0]), 4 * arrays[0].size)
+
+
+@lru_cache(maxsize=16)
+def _rounded(betas: tuple[float, float], epsilon: float, dtype: np.dtype) -> np.ndarray:
+    """1 - beta is rounded once, as in PyTorch: the difference of rounded numbers has lost digits."""
+    return np.asarray([1 - betas[0], betas[1], 1 - betas[1], epsilon], dtype=dtype)
 
 
 def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor]:
@@ -54,15 +58,10 @@ def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> t
     return by_loss, by_penalty
 
 
-def _rows(tensor: Tensor) -> np.ndarray:
-    """The memory of a contiguous tensor as one row per replica."""
-    return tensor.detach().view(len(tensor), math.prod(tensor.shape[1:])).numpy()
-
-
 @compiled
 def _squared_distance(weight, anchor, total, start, stop):  # type: ignore[no-untyped-def]
     for r in range(start, stop):
-        w, u = weight[r], anchor[r % len(anchor)]
+        w, u = weight[r].ravel(), anchor[r % len(anchor)].ravel()
         distance = 0.0
         for i in range(len(w)):
             difference = np.float64(w[i]) - np.float64(u[i])
@@ -83,7 +82,8 @@ def _adam(  # type: ignore[no-untyped-def]
             continue
         rounded[1:] = rate[r] / (1.0 - beta1**n_steps), scale[r], pull[r]
         inverse, step, by_loss, by_distance = rounded[0], rounded[1], rounded[2], rounded[3]
-        w, m, v, g, u = weight[r], first[r], second[r], gradient[r], anchor[r % len(anchor)]
+        w, m, v = weight[r].ravel(), first[r].ravel(), second[r].ravel()
+        g, u = gradient[r].ravel(), anchor[r % len(anchor)].ravel()
         for i in range(len(w)):
             slope = by_loss * g[i] + by_distance * (w[i] - u[i])
             m[i] = m[i] + rest1 * (slope - m[i])

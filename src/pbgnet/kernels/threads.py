@@ -24,7 +24,9 @@ def share(run: Callable[[int, int], object], n_blocks: int, operations: float) -
     """
     if n_blocks == 0:
         return
-    n_threads = min(torch.get_num_threads(), n_blocks, int(operations // OPERATIONS_PER_THREAD))
+    n_threads = min(n_blocks, int(operations // OPERATIONS_PER_THREAD))
+    if n_threads > 1:
+        n_threads = min(n_threads, torch.get_num_threads())
     if n_threads <= 1:
         run(0, n_blocks)
         return

@@ -11,7 +11,7 @@ __all__ = ["append_one", "unit_rows"]
 
 def append_one(values: Tensor) -> Tensor:
     """Append the constant input 1 that an intercept weighs: (..., n, d) -> (..., n, d + 1)."""
-    return torch.nn.functional.pad(values, (0, 1), value=1.0)
+    return torch.constant_pad_nd(values, (0, 1), 1.0)
 
 
 def unit_rows(x: Tensor, intercept: bool, *, validate_args: bool = True) -> Tensor:

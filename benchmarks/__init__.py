@@ -1,0 +1,1 @@
+"""How fast the package is, measured against plain PyTorch on the same machine: ``python -m benchmarks``."""

@@ -1,0 +1,69 @@
+"""The file of results: one section for CPUs and one for GPUs, each replaced without touching the other."""
+
+import os
+import tempfile
+from pathlib import Path
+
+__all__ = ["RESULTS", "replace_section"]
+
+RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+
+HEAD = """\
+# Results
+
+Written by `make bench` (the CPU section) and `make bench-gpu` (the GPU section): run them to make this
+file anew. Each replaces its own section and leaves the other alone.
+What is compared is run in turns, A B C, A B C, after a warm-up. A time is the median over the turns; a
+ratio is the median of the ratios of each turn, with its quartiles in brackets. On a busy machine the
+ratios stay true for longer than the times, and wide quartiles say that neither should be trusted.
+A "goal" is what the project asks of itself, met or missed. "Exact" is the Fourier aggregation; a "step"
+is a whole training step: gathering the batch, forward and backward pass, the slopes of the bound, Adam.
+Networks are named by their widths: 784-10-1 has 784 inputs, 10 hidden neurons and one output.
+"""
+SECTIONS = {"cpu": "CPU", "gpu": "GPU"}
+ABSENT = "Not measured yet.\n"
+
+
+def replace_section(kind: str, text: str, path: Path = RESULTS) -> None:
+    """Put a text between the markers of a section; the file is made if there is none, and never half written.
+
+    Parameters
+    ----------
+    kind : {"cpu", "gpu"}
+    text : str
+    path : Path
+    """
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    parts = {name: _between(old, name) or ABSENT for name in SECTIONS} | {kind: text}
+    sections = [
+        f"{_begin(name)}\n## {title}\n\n{parts[name].strip()}\n{_end(name)}\n"
+        for name, title in SECTIONS.items()
+    ]
+    _write("\n".join([HEAD, *sections]), path)
+
+
+def _begin(kind: str) -> str:
+    return f"<!-- begin {kind} -->"
+
+
+def _end(kind: str) -> str:
+    return f"<!-- end {kind} -->"
+
+
+def _between(text: str, kind: str) -> str:
+    """Return the body of a section without its title; empty if there is none."""
+    _, found, rest = text.partition(f"{_begin(kind)}\n## {SECTIONS[kind]}\n")
+    body, closed, _ = rest.partition(_end(kind))
+    return body if found and closed else ""
+
+
+def _write(text: str, path: Path) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
