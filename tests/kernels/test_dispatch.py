@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pbgnet.aggregation import expected_sign
-from pbgnet.exceptions import PBGNetWarning, SlowKernelWarning, OptionError, UnknownNameError
+from pbgnet.exceptions import OptionError, PBGNetWarning, SlowKernelWarning, UnknownNameError
 from pbgnet.kernels import (
     BACKENDS,
     backend_for,
