@@ -11,7 +11,7 @@ from pbgnet.networks import SparseRows
 from pbgnet.training.adam import ReplicaAdam
 from pbgnet.training.callbacks import BestEpoch, EarlyStopping, LinearDecay, LoopState, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData, prepare_rows
-from pbgnet.training.evaluation import empirical_loss, loss_and_gradients
+from pbgnet.training.evaluation import CHUNK_NUMBERS, empirical_loss, loss_and_gradients
 from pbgnet.training.objectives import LinearLoss, Seeger
 
 
@@ -134,7 +134,7 @@ def test_loss_and_gradient_do_not_depend_on_the_chunks(monkeypatch, make_data, m
     data, network = make_data(), make_network([0, 1])
     results = []
     for size in (1, 1000, 1 << 24):
-        monkeypatch.setattr("pbgnet.training.evaluation.CHUNK_NUMBERS", size)
+        monkeypatch.setitem(CHUNK_NUMBERS, "cpu", size)
         loss, gradients = loss_and_gradients(network, data)
         torch.testing.assert_close(loss, empirical_loss(network, data))
         results.append([loss, *gradients])

@@ -8,6 +8,7 @@ import torch
 
 from pbgnet.aggregation import Enumeration, MonteCarlo
 from pbgnet.exceptions import MemoryLimitError, SmallerChunksWarning
+from pbgnet.kernels import use_backend
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.training import evaluation
 from pbgnet.training.callbacks import BestEpoch, Callback, EarlyStopping, LoopState, PlateauHalving
@@ -61,6 +62,14 @@ def test_replicas_end_where_separate_runs_end(train, device, name):
         # Products of matrices may round differently in company; the kernels do not.
         assert_same_networks(together, r, alone, tolerance=1e-9)
         assert history.of_replica(r)[-1]["objective"] == pytest.approx(own.of_replica(0)[-1]["objective"])
+
+
+def test_the_plain_backend_trains_the_same_networks(train, device):
+    fast, _ = train(SEEDS[:3], RATES[:3], device=device)
+    with use_backend("torch"):  # on a GPU without a graph
+        plain, _ = train(SEEDS[:3], RATES[:3], device=device)
+    for got, wanted in zip(fast.weights, plain.weights, strict=True):
+        torch.testing.assert_close(got.detach(), wanted.detach(), rtol=0, atol=1e-7)
 
 
 def test_every_replica_has_its_own_plateau_and_its_own_end(train, device):

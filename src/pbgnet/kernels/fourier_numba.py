@@ -16,7 +16,7 @@ number of threads nor the networks beside a replica change a digit of its result
 """
 
 import math
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ __all__ = ["backward", "forward", "nodes_for"]
 LANES = 64  # examples that go through the inner loops together
 INPUTS = 64  # inputs whose cosines and sines are held at a time
 ROWS_PER_BLOCK = 1024  # examples whose gradients in the weights are summed in one go
-NEURONS_PER_BLOCK = 32  # neurons whose gradients in the means are summed in one go
+NEURONS_PER_BLOCK = 16  # neurons whose gradients in the means are summed in one go
 
 ONE = {torch.float32: np.float32(1), torch.float64: np.float64(1)}
 
@@ -73,8 +73,8 @@ def backward(
     assert product is not None
     (n_replicas, n, d), m = mean.shape, weight.shape[1]
     row_blocks, neuron_blocks = _blocks(n, ROWS_PER_BLOCK), _blocks(m, NEURONS_PER_BLOCK)
-    in_mean = torch.zeros(neuron_blocks, n_replicas, n, d, dtype=mean.dtype)
-    in_weight = torch.zeros(row_blocks, n_replicas, m, d, dtype=mean.dtype)
+    in_mean = torch.empty(neuron_blocks, n_replicas, n, d, dtype=mean.dtype)
+    in_weight = torch.empty(row_blocks, n_replicas, m, d, dtype=mean.dtype)
     one = ONE[mean.dtype]
     arrays = _arrays(grad, mean, weight, nodes.step, nodes.count, product, in_mean, in_weight)
     operations = 2.0 * n_replicas * n * m * d * product.shape[-2]
@@ -100,10 +100,21 @@ def _blocks(size: int, per_block: int) -> int:
 
 
 def _total(parts: Tensor) -> Tensor:
-    """Add up the parts one after the other; the order of PyTorch's own sums depends on their shape."""
+    """Add up the parts, always in the same order, without waking PyTorch's threads against ours."""
     if parts.shape[0] == 1:
         return parts[0]
-    return reduce(torch.add, parts) if parts.shape[0] else parts.sum(dim=0)
+    total = torch.empty(parts.shape[1:], dtype=parts.dtype)
+    _add_up(parts.numpy().reshape(parts.shape[0], total.numel()), total.numpy().reshape(-1))
+    return total
+
+
+@compiled_in_order
+def _add_up(parts, total):  # type: ignore[no-untyped-def]
+    for i in range(len(total)):
+        total[i] = 0
+    for p in range(len(parts)):
+        for i in range(len(total)):
+            total[i] += parts[p, i]
 
 
 @compiled
@@ -164,6 +175,7 @@ def _backward(grad, mean, weight, step, count, product, in_mean, in_weight, one,
         r, rest = divmod(block, row_blocks * neuron_blocks)
         rows, neurons = divmod(rest, neuron_blocks)
         K, h = count[r], step[r]
+        _clear(in_weight[rows, r], neurons * NEURONS_PER_BLOCK)
         for k in range(K):
             t[k] = (k + 0.5) * h / math.sqrt(d)  # the gradient is asked in w = a sqrt(d)
         for low in range(rows * ROWS_PER_BLOCK, min(n, (rows + 1) * ROWS_PER_BLOCK), LANES):
@@ -179,6 +191,14 @@ def _backward(grad, mean, weight, step, count, product, in_mean, in_weight, one,
                         g, start, lanes, cos, sin, t, real, imag, K, one, scratch, in_g, in_weight[rows, r, j]
                     )
             _transpose_back(in_g, low, lanes, in_mean[neurons, r])
+
+
+@compiled
+def _clear(in_weight, low):  # type: ignore[no-untyped-def]
+    """Begin the sums of a block of neurons at 0."""
+    for j in range(low, min(len(in_weight), low + NEURONS_PER_BLOCK)):
+        for i in range(in_weight.shape[1]):
+            in_weight[j, i] = 0
 
 
 @compiled

@@ -14,8 +14,9 @@ from pbgnet.training.memory import Portion
 
 __all__ = ["Trainable", "batch_gradients", "empirical_loss", "loss_and_gradients"]
 
-# Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time.
-CHUNK_NUMBERS = 1 << 24
+# Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time: enough to keep a device
+# busy; only the reference kernels really hold them all.
+CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 28}
 NODES_EXPECTED = 16
 
 
@@ -105,7 +106,8 @@ def _n_replicas(network: Trainable) -> int:
 
 def _portion(network: Trainable, data: TrainingData) -> Portion:
     widest = max(w.shape[-2] for w in network.weights)
-    size = CHUNK_NUMBERS // (_n_replicas(network) * widest * NODES_EXPECTED)
+    numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
+    size = numbers // (_n_replicas(network) * widest * NODES_EXPECTED)
     return _row_portion(min(max(1, size), len(data)), data.y.device)
 
 
