@@ -80,7 +80,9 @@ def _adam(  # type: ignore[no-untyped-def]
     for r in range(start, stop):
         if rate[r] == 0:
             continue
-        rounded[1:] = rate[r] / (1.0 - beta1**n_steps), scale[r], pull[r]
+        rounded[1] = rate[r] / (1.0 - beta1**n_steps)
+        rounded[2] = scale[r]
+        rounded[3] = pull[r]
         inverse, step, by_loss, by_distance = rounded[0], rounded[1], rounded[2], rounded[3]
         w, m, v = weight[r].ravel(), first[r].ravel(), second[r].ravel()
         g, u = gradient[r].ravel(), anchor[r % len(anchor)].ravel()

@@ -141,9 +141,16 @@ class Stepper:
         return self._graph.replay
 
     def _capture(self) -> None:
-        """Record a step; the steps that warm up the kernels are undone."""
+        """Record a step; the steps that warm up the kernels are undone, also where memory runs out."""
         state = self._state()
         kept = [tensor.clone() for tensor in state]
+        try:
+            self._graph = self._record_step()
+        finally:
+            for tensor, value in zip(state, kept, strict=True):
+                tensor.copy_(value)
+
+    def _record_step(self) -> torch.cuda.CUDAGraph:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -160,9 +167,7 @@ class Stepper:
                 self._step()
         finally:
             self._capturing = False
-        for tensor, value in zip(state, kept, strict=True):
-            tensor.copy_(value)
-        self._graph = graph
+        return graph
 
     def _state(self) -> list[Tensor]:
         """Every tensor that a step changes."""
