@@ -229,6 +229,26 @@ def test_backward_draws_the_same_signs(dtype, m, monkeypatch):
     torch.testing.assert_close(slope, expected, rtol=2e-3 if dtype == torch.float32 else 1e-6, atol=1e-4)
 
 
+@pytest.mark.parametrize(("dtype", "m"), [(torch.float32, 2), (torch.float32, 70), (torch.float64, 9)])
+def test_tiles_change_only_the_rounding(dtype, m, monkeypatch):
+    mean, weight, grad = _layer((1, 2, 37, m), dtype, scale=1.0)
+
+    def results():
+        value = monte_carlo_triton.evaluate(mean, weight, _seed(4), 45)
+        return value, *monte_carlo_triton.differentiate(grad, mean, weight, _seed(4), 45)
+
+    expected = results()
+    tile = monte_carlo_triton.Tile(16, 16, 16)
+    for name in ("FORWARD_TILE", "BACKWARD_TILE", "WIDE_BACKWARD_TILE", "SMALL_TILE"):
+        monkeypatch.setattr(monte_carlo_triton, name, tile)
+    for limits in ({"PARTIAL_ELEMENTS": 1}, {"RESIDENT_INPUTS": 16, "PARTIAL_ELEMENTS": 1 << 20}):
+        for name, limit in limits.items():
+            monkeypatch.setattr(monte_carlo_triton, name, limit)
+        for x, wanted in zip(results(), expected, strict=True):
+            scale = 1 + float(wanted.abs().max())
+            torch.testing.assert_close(x, wanted, rtol=0, atol=TOLERANCE[dtype] * scale)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_score_gradient_of_one_input(dtype):
     """With one input the value tells how often +1 was drawn, and this the gradient."""

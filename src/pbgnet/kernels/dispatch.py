@@ -6,6 +6,7 @@ they can; where they cannot, the reference steps in and says so once.
 
 import functools
 import importlib
+import importlib.metadata
 import os
 import warnings
 from collections.abc import Iterator
@@ -46,6 +47,7 @@ KERNELS = {
 
 PREFERRED = {"cpu": "numba", "cuda": "triton"}
 OLDEST_CAPABILITY = (8, 0)
+OLDEST_TRITON = (3, 3)
 ENVIRONMENT_VARIABLE = "PBGNET_KERNELS"
 
 _forced: ContextVar[str | None] = ContextVar("pbgnet_backend", default=None)
@@ -144,6 +146,11 @@ def _triton_problem(device: torch.device) -> str | None:
         found, needed = (".".join(map(str, version)) for version in (capability, OLDEST_CAPABILITY))
         return f"{torch.cuda.get_device_name(device)} has compute capability {found}, Triton needs {needed}"
     try:
+        version = importlib.metadata.version("triton")
+        if tuple(map(int, version.split(".")[:2])) < OLDEST_TRITON:
+            return (
+                f"Triton {version} is too old; version {'.'.join(map(str, OLDEST_TRITON))} or later is needed"
+            )
         one = torch.ones(1, 1, 1, device=device)
         _load("step", "triton").squared_distance(one, one)
     except Exception as error:

@@ -11,14 +11,22 @@ layers with the same seed would see the same random numbers: give each call its 
 
 For float32 means 32 random bits decide a sign, for float64 means 63: the probability of every sign
 is right to 2^-33 and 2^-63. Certain signs (a mean of -1 or 1) are certain.
+
+With enough neurons, sums over inputs and samples are matrix products on tensor cores: signs are exact
+in bfloat16, and three bfloat16 numbers hold all digits of a float32. Up to `RESIDENT_INPUTS` inputs are
+drawn once a pass, while weights and sums stay on the chip; more of them come in blocks, twice backwards.
 """
 
+import functools
+import os
 from typing import NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+
+from pbgnet.kernels.signs_triton import draw, means, signs
 
 __all__ = ["Tile", "backward", "differentiate", "evaluate", "forward"]
 
@@ -32,10 +40,14 @@ class Tile(NamedTuple):
     n_warps: int = 4
 
 
-# A matrix product needs at least 16 of everything; few neurons, and float64, are multiplied out.
-PRODUCT_TILE = Tile(16, 32, 64)
-SMALL_TILE = Tile(32, 16, 8)
-SMALLEST_PRODUCT = 16
+# Inputs are those of a wide layer. A matrix product needs at least 16 of everything; few neurons, and
+# float64, are multiplied out.
+FORWARD_TILE = Tile(64, 64, 128, 8)
+BACKWARD_TILE = Tile(64, 64, 128, 8)
+WIDE_BACKWARD_TILE = Tile(64, 32, 64)
+SMALL_TILE = Tile(32, 16, 8, 1)
+SMALL_ELEMENTS = 1 << 11  # samples x inputs x neurons: they are held in registers
+SMALLEST_PRODUCT, RESIDENT_INPUTS = 16, 128
 
 # Examples, and then samples, are shared out until there are about so many programs ...
 PROGRAMS = 132 * 8
@@ -77,16 +89,15 @@ def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tens
     (n_replicas, n, d), m = mean.shape, weight.shape[1]
     if n_replicas * n * m == 0:
         return mean.new_zeros(n_replicas, n, m)
-    tile, product = _tile(mean, m)
+    tile, resident, options = _tile(mean, m, FORWARD_TILE, FORWARD_TILE)
     n_groups = triton.cdiv(m, tile.neurons)
     n_shares = _sample_shares(n_replicas * n * n_groups, n_replicas * n * m, tile, n_samples)
     value = mean.new_empty(n_shares, n_replicas, n, m)
     _forward_kernel[(n_replicas * n * n_groups * n_shares,)](
-        mean, weight, seed, value, n_samples, n_replicas, n, m, d, n_groups, n_shares, PRODUCT=product,
-        BT=tile.samples, BD=tile.inputs, BM=tile.neurons, num_warps=tile.n_warps, num_stages=1,
-        enable_fp_fusion=True,
+        mean, weight, seed, value, n_samples, n_replicas, n, m, d, n_groups, n_shares,
+        RESIDENT=resident, **options,
     )  # fmt: skip
-    return value[0] if n_shares == 1 else value.sum(dim=0)
+    return _total(value)
 
 
 def differentiate(
@@ -96,28 +107,56 @@ def differentiate(
     (n_replicas, n, d), m = mean.shape, weight.shape[1]
     if n_replicas * n * m == 0:
         return torch.zeros_like(mean), torch.zeros_like(weight)
-    tile, product = _tile(mean, m)
-    affordable = max(1, PARTIAL_ELEMENTS // weight.numel())
-    per_chunk = triton.cdiv(n, min(n, max(1, PROGRAMS // n_replicas), affordable))
-    n_chunks = triton.cdiv(n, per_chunk)
-    copied = max(mean.numel(), n_chunks * weight.numel())
-    n_shares = _sample_shares(n_replicas * n_chunks, copied, tile, n_samples)
-    for_mean = mean.new_zeros(n_shares, n_replicas, n, d)
+    tile, resident, options = _tile(mean, m, BACKWARD_TILE, WIDE_BACKWARD_TILE)
+    # Both gradients are sums over neurons, examples or samples of what the programs find.
+    n_groups = _shares(triton.cdiv(m, tile.neurons), PARTIAL_ELEMENTS // mean.numel())
+    n_chunks = _shares(n, min(PROGRAMS // (n_replicas * n_groups), PARTIAL_ELEMENTS // weight.numel()))
+    copied = max(n_groups * mean.numel(), n_chunks * weight.numel())
+    n_shares = _sample_shares(n_replicas * n_groups * n_chunks, copied, tile, n_samples)
+    for_mean = mean.new_zeros(n_shares * n_groups, n_replicas, n, d)
     for_weight = mean.new_zeros(n_shares * n_chunks, n_replicas, m, d)
-    _backward_kernel[(n_replicas * n_chunks * n_shares,)](
+    kernel = _backward_kernel if resident else _wide_backward_kernel
+    kernel[(n_replicas * n_groups * n_chunks * n_shares,)](
         grad.contiguous(), mean, weight, seed, for_mean, for_weight, n_samples, n_replicas, n, m, d,
-        n_chunks, per_chunk, n_shares, PRODUCT=product, BT=tile.samples, BD=tile.inputs,
-        BM=tile.neurons, num_warps=tile.n_warps, num_stages=1, enable_fp_fusion=True,
+        n_groups, n_chunks, triton.cdiv(n, n_chunks), n_shares, **options,
     )  # fmt: skip
-    grad_mean = for_mean[0] if n_shares == 1 else for_mean.sum(dim=0)
-    return grad_mean, for_weight[0] if n_shares * n_chunks == 1 else for_weight.sum(dim=0)
+    return _total(for_mean), _total(for_weight)
 
 
-def _tile(mean: Tensor, m: int) -> tuple[Tile, bool]:
-    """The tile, and whether a matrix product serves."""
+def _tile(mean: Tensor, m: int, resident: Tile, wide: Tile) -> tuple[Tile, bool, dict[str, int]]:
+    """The tile, whether all inputs fit into it, and what to tell the compiler."""
+    d = mean.shape[-1]
     product = mean.dtype == torch.float32 and m >= SMALLEST_PRODUCT
-    tile = PRODUCT_TILE if product else SMALL_TILE
-    return tile._replace(neurons=min(tile.neurons, triton.next_power_of_2(m))), product
+    fits = d <= RESIDENT_INPUTS
+    tile = (resident if fits else wide) if product else SMALL_TILE
+    tile = tile._replace(
+        neurons=min(tile.neurons, int(triton.next_power_of_2(m)), _most_neurons(mean.device))
+    )
+    if fits:
+        tile = tile._replace(inputs=max(16 if product else 4, triton.next_power_of_2(d)))
+    if not product:
+        room = SMALL_ELEMENTS // (tile.inputs * tile.neurons * (mean.element_size() // 4))
+        tile = tile._replace(samples=max(1, min(tile.samples, room)))
+    sizes = {"BT": tile.samples, "BD": tile.inputs, "BM": tile.neurons, "num_warps": tile.n_warps}
+    return tile, fits, {"PRODUCT": product, **sizes, "num_stages": 1, "enable_fp_fusion": True}
+
+
+@functools.cache
+def _most_neurons(device: torch.device) -> int:
+    """How many neurons' weights shared memory can hold: 128 of them with 128 inputs take 114 KiB."""
+    if device.type != "cuda":
+        return 128
+    room = getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0)
+    return 128 if room >= 120_000 else 64
+
+
+def _total(copies: Tensor) -> Tensor:
+    return copies[0] if len(copies) == 1 else copies.sum(dim=0)
+
+
+def _shares(size: int, at_most: int) -> int:
+    """Into how many shares of equal size, the last one excepted, to cut; none of them is empty."""
+    return -(-size // -(-size // max(1, min(size, at_most))))
 
 
 def _sample_shares(n_programs: int, n_copied: int, tile: Tile, n_samples: int) -> int:
@@ -125,13 +164,15 @@ def _sample_shares(n_programs: int, n_copied: int, tile: Tile, n_samples: int) -
     return max(1, min(wanted, affordable, -(-n_samples // tile.samples)))
 
 
+# What a matrix product takes; the interpreter, which is for tests, knows no bfloat16.
+_FACTOR = tl.constexpr(tl.float32 if os.environ.get("TRITON_INTERPRET") == "1" else tl.bfloat16)
 _SIZES = ["n_samples", "n_replicas", "n", "m", "d", "n_groups", "n_shares", "n_chunks", "per_chunk"]
 
 
 @triton.jit(do_not_specialize=_SIZES)
 def _forward_kernel(
     mean, weight, seed, value, n_samples, n_replicas, n, m, d, n_groups, n_shares,
-    PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
+    PRODUCT: tl.constexpr, RESIDENT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
     """One example, one group of neurons, a share of the samples; value is (shares, R, n, m)."""
     program = tl.program_id(0).to(tl.int64)
@@ -139,53 +180,117 @@ def _forward_kernel(
     share, rest = rest % n_shares, rest // n_shares
     example, replica = rest % n, rest // n
     key = tl.load(seed)
-    mean += (replica * n + example) * d
-    weight += replica * m * d
+    mean, weight = mean + (replica * n + example) * d, weight + replica * m * d
     j = group * BM + tl.arange(0, BM)
-    total = tl.zeros((BM,), dtype=mean.dtype.element_ty)
+    if RESIDENT:
+        borders, _ = means(mean, 0, d, BD)
+        high, middle, low = _weights(weight, j, 0, m, d, PRODUCT, BD)
+    votes = tl.zeros((BM, BT), dtype=mean.dtype.element_ty)
     for start in range(share * BT, n_samples, n_shares * BT):
         t = (start + tl.arange(0, BT)).to(tl.int32)
-        u = _pre_activation(mean, weight, key, replica, example, t, j, m, d, PRODUCT, BT, BD, BM)
-        vote = tl.erf(u * 0.70710678118654752440)
-        total += tl.sum(tl.where((t < n_samples)[:, None], vote, 0.0), axis=0)
+        if RESIDENT:
+            s = signs(draw(borders, key, replica, example, t, 0, BT, BD), high.dtype)
+            u = _product(s, high, middle, low, tl.zeros((BM, BT), dtype=votes.dtype), PRODUCT)
+        else:
+            u = _pre_activation(mean, weight, key, replica, example, t, j, m, d, PRODUCT, BT, BD, BM)
+        votes += tl.where((t < n_samples)[None, :], tl.erf(u * 0.70710678118654752440), 0.0)
     value += ((share * n_replicas + replica) * n + example) * m
-    tl.store(value + j, total / n_samples, mask=j < m)
+    tl.store(value + j, tl.sum(votes, axis=1) / n_samples, mask=j < m)
 
 
 @triton.jit(do_not_specialize=_SIZES)
 def _backward_kernel(
     grad, mean, weight, seed, for_mean, for_weight, n_samples, n_replicas, n, m, d,
-    n_chunks, per_chunk, n_shares,
+    n_groups, n_chunks, per_chunk, n_shares,
     PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """A chunk of examples and a share of the samples, all neurons.
+    """Some groups of neurons, a chunk of examples and a share of the samples, all inputs.
 
-    for_mean is (shares, R, n, d), for_weight (shares x chunks, R, m, d), both 0 at first.
+    for_mean is (shares x groups, R, n, d), 0 at first, and for_weight (shares x chunks, R, m, d).
     """
     program = tl.program_id(0).to(tl.int64)
     share, rest = program % n_shares, program // n_shares
+    group, rest = rest % n_groups, rest // n_groups
     chunk, replica = rest % n_chunks, rest // n_chunks
     key = tl.load(seed)
+    dtype = mean.dtype.element_ty
     weight += replica * m * d
+    for_mean += ((share * n_groups + group) * n_replicas + replica) * n * d
     for_weight += ((share * n_chunks + chunk) * n_replicas + replica) * m * d
-    end = tl.minimum(n, (chunk + 1) * per_chunk)
-    for example in range(chunk * per_chunk, end):
+    i = tl.arange(0, BD)
+    for first in range(group * BM, m, n_groups * BM):
+        j = first + tl.arange(0, BM)
+        high, middle, low = _weights(weight, j, 0, m, d, PRODUCT, BD)
+        # What is not a matrix product is summed over samples at the end: that takes talk between threads.
+        slopes = tl.zeros((BM, BD) if PRODUCT else (BM, BT, BD), dtype=dtype)
+        for example in range(chunk * per_chunk, tl.minimum(n, (chunk + 1) * per_chunk)):
+            borders, g = means(mean + (replica * n + example) * d, 0, d, BD)
+            # The score of a sign, s / (1 + s g). One that is never drawn needs no number.
+            plus_score = 1.0 / tl.where(g == -1.0, 1.0, 1.0 + g)
+            minus_score = -1.0 / tl.where(g == 1.0, 1.0, 1.0 - g)
+            slope = tl.load(grad + (replica * n + example) * m + j, mask=j < m, other=0.0) / n_samples
+            scores = tl.zeros((BD,) if PRODUCT else (BT, BD), dtype=dtype)
+            for start in range(share * BT, n_samples, n_shares * BT):
+                t = (start + tl.arange(0, BT)).to(tl.int32)
+                plus = draw(borders, key, replica, example, t, 0, BT, BD)
+                s = signs(plus, high.dtype)
+                u = _product(s, high, middle, low, tl.zeros((BM, BT), dtype=dtype), PRODUCT)
+                votes, each = _votes_and_densities(u, slope, t, n_samples)
+                score = votes[:, None] * tl.where(plus, plus_score[None, :], minus_score[None, :])
+                scores += tl.sum(score, axis=0) if PRODUCT else score
+                slopes = _add_product(each, s, slopes, PRODUCT)
+            cells = for_mean + example * d + i
+            change = scores if PRODUCT else tl.sum(scores, axis=0)
+            tl.store(cells, tl.load(cells, mask=i < d, other=0.0) + change, mask=i < d)
+        if not PRODUCT:
+            slopes = tl.sum(slopes, axis=1)
+        cells = for_weight + j[:, None].to(tl.int64) * d + i[None, :]
+        tl.store(cells, slopes * _scale(d, dtype), mask=(j < m)[:, None] & (i < d)[None, :])
+        tl.debug_barrier()  # the next group of neurons reads what this one has written
+
+
+@triton.jit(do_not_specialize=_SIZES)
+def _wide_backward_kernel(
+    grad, mean, weight, seed, for_mean, for_weight, n_samples, n_replicas, n, m, d,
+    n_groups, n_chunks, per_chunk, n_shares,
+    PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
+):  # fmt: skip
+    """As _backward_kernel, but one block of inputs after another, and both results are 0 at first."""
+    program = tl.program_id(0).to(tl.int64)
+    share, rest = program % n_shares, program // n_shares
+    group, rest = rest % n_groups, rest // n_groups
+    chunk, replica = rest % n_chunks, rest // n_chunks
+    key = tl.load(seed)
+    dtype = mean.dtype.element_ty
+    weight += replica * m * d
+    for_mean += ((share * n_groups + group) * n_replicas + replica) * n * d
+    for_weight += ((share * n_chunks + chunk) * n_replicas + replica) * m * d
+    for example in range(chunk * per_chunk, tl.minimum(n, (chunk + 1) * per_chunk)):
         row = mean + (replica * n + example) * d
-        to_mean = for_mean + ((share * n_replicas + replica) * n + example) * d
-        slopes = grad + (replica * n + example) * m
-        for start in range(share * BT, n_samples, n_shares * BT):
-            t = (start + tl.arange(0, BT)).to(tl.int32)
-            votes = tl.zeros((BT,), dtype=mean.dtype.element_ty)
-            for first in range(0, m, BM):
-                j = first + tl.arange(0, BM)
+        for first in range(group * BM, m, n_groups * BM):
+            j = first + tl.arange(0, BM)
+            slope = tl.load(grad + (replica * n + example) * m + j, mask=j < m, other=0.0) / n_samples
+            for start in range(share * BT, n_samples, n_shares * BT):
+                t = (start + tl.arange(0, BT)).to(tl.int32)
                 u = _pre_activation(row, weight, key, replica, example, t, j, m, d, PRODUCT, BT, BD, BM)
-                slope = tl.load(slopes + j, mask=j < m, other=0.0) / n_samples
-                each = tl.where((t < n_samples)[:, None], slope[None, :], 0.0)
-                votes += tl.sum(tl.erf(u * 0.70710678118654752440) * each, axis=1)
-                each *= 0.79788456080286535588 * tl.exp(-0.5 * u * u)
-                _add_weight_slopes(each, row, for_weight, key, replica, example, t, j, m, d, PRODUCT, BT, BD)
-            _add_mean_slopes(votes, row, to_mean, key, replica, example, t, d, BT, BD)
-            tl.debug_barrier()  # the next round reads what this one has written
+                votes, each = _votes_and_densities(u, slope, t, n_samples)
+                each *= _scale(d, dtype)
+                for begin in range(0, d, BD):
+                    i = begin + tl.arange(0, BD)
+                    borders, g = means(row, begin, d, BD)
+                    plus = draw(borders, key, replica, example, t, begin, BT, BD)
+                    cells = for_mean + example * d + i
+                    change = tl.sum(votes[:, None] / tl.where(plus, 1.0 + g[None, :], g[None, :] - 1.0), 0)
+                    tl.store(cells, tl.load(cells, mask=i < d, other=0.0) + change, mask=i < d)
+                    cells = for_weight + j[:, None].to(tl.int64) * d + i[None, :]
+                    inside = (j < m)[:, None] & (i < d)[None, :]
+                    sums = tl.load(cells, mask=inside, other=0.0)
+                    if PRODUCT:
+                        sums = _add_product(each, signs(plus, _FACTOR), sums, True)
+                    else:
+                        sums += tl.sum(each[:, :, None] * signs(plus, dtype)[None, :, :], axis=1)
+                    tl.store(cells, sums, mask=inside)
+                tl.debug_barrier()  # the next round reads what this one has written
 
 
 @triton.jit
@@ -193,83 +298,69 @@ def _pre_activation(
     row, weight, key, replica, example, t, j, m, d,
     PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """w . s / sqrt(d) for the samples t and the neurons j, shape (BT, BM)."""
-    u = tl.zeros((BT, BM), dtype=row.dtype.element_ty)
+    """w . s / sqrt(d) for the samples t and the neurons j, shape (BM, BT)."""
+    u = tl.zeros((BM, BT), dtype=row.dtype.element_ty)
     for first in range(0, d, BD):
-        i = first + tl.arange(0, BD)
-        s, _ = _draw(row, key, replica, example, t, first, d, BT, BD)
-        inside = (i < d)[:, None] & (j < m)[None, :]
-        w = tl.load(weight + j[None, :].to(tl.int64) * d + i[:, None], mask=inside, other=0.0)
-        if PRODUCT:
-            u = tl.dot(s, w, u, input_precision="ieee")
-        else:
-            u += tl.sum(s[:, :, None] * w[None, :, :], axis=1)
-    return u / _root(d).to(row.dtype.element_ty)
+        borders, _ = means(row, first, d, BD)
+        high, middle, low = _weights(weight, j, first, m, d, PRODUCT, BD)
+        s = signs(draw(borders, key, replica, example, t, first, BT, BD), high.dtype)
+        u = _product(s, high, middle, low, u, PRODUCT)
+    return u
 
 
 @triton.jit
-def _add_weight_slopes(
-    each, row, for_weight, key, replica, example, t, j, m, d,
-    PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr,
-):  # fmt: skip
-    """Add sum_t each[t, j] s[t, i] / sqrt(d) to for_weight."""
-    each = each / _root(d).to(each.dtype)
-    for first in range(0, d, BD):
-        i = first + tl.arange(0, BD)
-        s, _ = _draw(row, key, replica, example, t, first, d, BT, BD)
-        if PRODUCT:
-            change = tl.dot(tl.trans(each), s, input_precision="ieee")
-        else:
-            change = tl.sum(each[:, :, None] * s[:, None, :], axis=0)
-        cells = for_weight + j[:, None].to(tl.int64) * d + i[None, :]
-        inside = (j < m)[:, None] & (i < d)[None, :]
-        tl.store(cells, tl.load(cells, mask=inside, other=0.0) + change, mask=inside)
-    tl.debug_barrier()
+def _votes_and_densities(u, slope, t, n_samples):
+    """sum_j slope_j erf(u_j / sqrt(2)), and slope_j times the derivative of that erf; 0 beyond the end."""
+    each = tl.where((t < n_samples)[None, :], slope[:, None], 0.0)
+    votes = tl.sum(tl.erf(u * 0.70710678118654752440) * each, axis=0)
+    return votes, each * 0.79788456080286535588 * tl.exp(-0.5 * u * u)
 
 
 @triton.jit
-def _add_mean_slopes(votes, row, to_mean, key, replica, example, t, d, BT: tl.constexpr, BD: tl.constexpr):
-    """Add sum_t votes[t] s[t, i] / (1 + s[t, i] g[i]) to to_mean."""
-    for first in range(0, d, BD):
-        i = first + tl.arange(0, BD)
-        s, g = _draw(row, key, replica, example, t, first, d, BT, BD)
-        chance = 1.0 + s * g[None, :]  # a drawn sign has a positive one
-        change = tl.sum(votes[:, None] * s / chance, axis=0)
-        cells = to_mean + i
-        tl.store(cells, tl.load(cells, mask=i < d, other=0.0) + change, mask=i < d)
+def _weights(weight, j, first, m, d, PRODUCT: tl.constexpr, BD: tl.constexpr):
+    """w / sqrt(d) of inputs first, .., first + BD - 1 and neurons j, shape (BM, BD), ready for _product."""
+    i = first + tl.arange(0, BD)
+    inside = (j < m)[:, None] & (i < d)[None, :]
+    w = tl.load(weight + j[:, None].to(tl.int64) * d + i[None, :], mask=inside, other=0.0)
+    return _parts(w * _scale(d, w.dtype), _FACTOR if PRODUCT else w.dtype)
 
 
 @triton.jit
-def _draw(row, key, replica, example, t, first, d, BT: tl.constexpr, BD: tl.constexpr):
-    """Signs -1 and 1 of samples t and inputs first, .., first + BD - 1, shape (BT, BD), and the means."""
-    g = tl.load(row + first + tl.arange(0, BD), mask=first + tl.arange(0, BD) < d, other=0.0)
-    chance = (1.0 + g.to(tl.float64)) * 0.5
-    certain = chance >= 1.0
-    chance = tl.where(certain, 0.0, chance)
-    if g.dtype == tl.float64:  # two words a sign, two signs a call
-        a, b, c, e = _words(key, replica, example, t, first // 2 + tl.arange(0, BD // 2), BT, BD // 2)
-        high = tl.reshape(tl.join(a, c), (BT, BD)).to(tl.int64)
-        low = tl.reshape(tl.join(b, e), (BT, BD)).to(tl.int64)
-        drawn = (high << 31) | (low >> 1)
-        border = (chance * 9223372036854775808.0).to(tl.int64)
-    else:  # one word a sign, four signs a call
-        a, b, c, e = _words(key, replica, example, t, first // 4 + tl.arange(0, BD // 4), BT, BD // 4)
-        drawn = tl.reshape(tl.join(tl.join(a, c), tl.join(b, e)), (BT, BD))
-        border = (chance * 4294967296.0 + 0.5).to(tl.int64).to(tl.uint32)
-    plus = (drawn < border[None, :]) | certain[None, :]
-    return tl.where(plus, 1.0, -1.0).to(g.dtype), g
+def _parts(x, TYPE: tl.constexpr):
+    """Three numbers of the type, of few digits, that add up to x."""
+    high = x.to(TYPE)
+    rest = x - high.to(x.dtype)
+    middle = rest.to(TYPE)
+    return high, middle, (rest - middle.to(x.dtype)).to(TYPE)
 
 
 @triton.jit
-def _words(key, replica, example, t, part, BT: tl.constexpr, BP: tl.constexpr):
-    """Four blocks (BT, BP) of random 32-bit words."""
-    zero = tl.zeros((BT, BP), dtype=tl.int64)
-    c0, c1 = (zero + part[None, :]).to(tl.int32), (zero + t[:, None]).to(tl.int32)
-    c2, c3 = (zero + example).to(tl.int32), (zero + replica).to(tl.int32)
-    return tl.philox(key, c0, c1, c2, c3)
+def _product(s, high, middle, low, u, PRODUCT: tl.constexpr):
+    """U + w s^T for weights (BM, BD) and signs s (BT, BD)."""
+    if PRODUCT:
+        u = tl.dot(low, tl.trans(s), u, input_precision="ieee")
+        u = tl.dot(middle, tl.trans(s), u, input_precision="ieee")
+        u = tl.dot(high, tl.trans(s), u, input_precision="ieee")
+    else:
+        u += tl.sum(high[:, None, :] * s[None, :, :], axis=2)
+    return u
 
 
 @triton.jit
-def _root(d):
-    """sqrt(d) in float64."""
-    return tl.sqrt(tl.zeros((1,), dtype=tl.float64) + d)
+def _add_product(each, s, sums, PRODUCT: tl.constexpr):
+    """Add each[j, t] s[t, i], summed over t if a matrix product serves."""
+    if PRODUCT:
+        high, middle, low = _parts(each, _FACTOR)
+        # A tensor core cuts digits off where it adds. Long sums are added up outside, which rounds.
+        change = tl.dot(low, s, input_precision="ieee")
+        change = tl.dot(middle, s, change, input_precision="ieee")
+        sums += tl.dot(high, s, change, input_precision="ieee")
+    else:
+        sums += each[:, :, None] * s[None, :, :]
+    return sums
+
+
+@triton.jit
+def _scale(d, dtype: tl.constexpr):
+    """1 / sqrt(d), computed in float64."""
+    return (1.0 / tl.sqrt(tl.zeros((1, 1), dtype=tl.float64) + d)).to(dtype)

@@ -114,14 +114,21 @@ class EarlyStopping(_Watcher):
 class BestEpoch(_Watcher):
     """Keep each replica's weights of its best epoch, and restore them at the end.
 
+    Parameters
+    ----------
+    monitor : str, default="objective"
+    restore : bool, default=True
+        False only keeps them, for `weights`.
+
     Attributes
     ----------
     epoch : Tensor, shape (R,)
         The best epoch of each replica, counted from 1; 0 where none was ever measured.
     """
 
-    def __init__(self, monitor: str = "objective") -> None:
+    def __init__(self, monitor: str = "objective", *, restore: bool = True) -> None:
         super().__init__(monitor)
+        self.restore = restore
         self.epoch: Tensor | None = None
         self._kept: list[Tensor] = []
 
@@ -130,7 +137,7 @@ class BestEpoch(_Watcher):
         better = self.improved(state)
         if self.epoch is None:
             self.epoch = torch.zeros_like(better, dtype=torch.long)
-            self._kept = [w.detach().new_empty(len(better), *w.shape[1:]) for w in state.weights]
+            self._kept = [w.detach().new_zeros(len(better), *w.shape[1:]) for w in state.weights]
         self.epoch = torch.where(better, state.epoch, self.epoch)
         here = better[state.members]
         for kept, weight in zip(self._kept, state.weights, strict=True):
@@ -139,11 +146,17 @@ class BestEpoch(_Watcher):
     @torch.no_grad()
     def on_fit_end(self, weights: Sequence[Tensor]) -> None:
         """Restore the best weights."""
-        if self.epoch is None:
+        if not self.restore:
             return
-        known = self.epoch > 0
-        for kept, weight in zip(self._kept, weights, strict=True):
-            weight[known] = kept[known]
+        for weight, best in zip(weights, self.weights(weights), strict=True):
+            weight.copy_(best)
+
+    def weights(self, last: Sequence[Tensor]) -> list[Tensor]:
+        """Return the best weights of every replica, and the last ones where no epoch was measured."""
+        if self.epoch is None:
+            return [w.detach() for w in last]
+        known = (self.epoch > 0)[:, None, None]
+        return [torch.where(known, kept, w.detach()) for kept, w in zip(self._kept, last, strict=True)]
 
 
 class LinearDecay(Callback):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pbgnet.training.callbacks import BestEpoch, EarlyStopping, LinearDecay, PlateauHalving
+from pbgnet.training.callbacks import BestEpoch, Callback, EarlyStopping, LinearDecay, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData
 from pbgnet.training.evaluation import Trainable, loss_and_gradients
 from pbgnet.training.journal import Journal
@@ -77,7 +77,9 @@ class Problem:
     monitor: str = "objective"
 
 
-def solve_adam(problem: Problem, course: Course, journal: Journal, phase: str) -> None:
+def solve_adam(
+    problem: Problem, course: Course, journal: Journal, phase: str, callbacks: Sequence[Callback] = ()
+) -> None:
     """Adam with plateau halving, early stopping and the best epoch, as in the paper's appendix."""
     fit(
         problem.network,
@@ -89,6 +91,7 @@ def solve_adam(problem: Problem, course: Course, journal: Journal, phase: str) -
             PlateauHalving(course.plateau_patience),
             EarlyStopping(course.stopping_patience),
             BestEpoch(problem.monitor),
+            *callbacks,
         ],
         measure=problem.measure,
         journal=journal,

@@ -4,6 +4,7 @@ Everything a step reads or changes stands in tensors on the device, the number o
 included, so that the same code runs eagerly or is captured once and replayed.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -18,6 +19,8 @@ from pbgnet.training.memory import Portion
 from pbgnet.training.objectives import Objective
 
 __all__ = ["Stepper"]
+
+_one_capture_at_a_time = threading.Lock()
 
 
 class Stepper:
@@ -163,7 +166,12 @@ class Stepper:
             graph.register_generator_state(generator)
         self._capturing = True
         try:
-            with torch.cuda.graph(graph):
+            # Blind to what other threads do meanwhile; but a capture begins by waiting for the whole
+            # device, which no other capture survives.
+            with (
+                _one_capture_at_a_time,
+                torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"),
+            ):
                 self._step()
         finally:
             self._capturing = False
