@@ -15,6 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Each room may import from the rooms before it, and everybody from the foundations.
 ROOMS = [
     "preprocessing",
+    "datasets",
     "bounds",
     "kernels",
     "aggregation",

@@ -5,6 +5,7 @@ exception a Python programmer would expect (``ValueError`` or ``TypeError``).
 """
 
 __all__ = [
+    "ClusterError",
     "DamagedFileError",
     "DomainError",
     "DtypeError",
@@ -14,6 +15,7 @@ __all__ = [
     "LabelError",
     "ManyCategoriesWarning",
     "MemoryLimitError",
+    "MissingDataError",
     "OptionError",
     "OutputExistsError",
     "PBGNetError",
@@ -23,6 +25,7 @@ __all__ = [
     "ShapeError",
     "SlowKernelWarning",
     "SmallerChunksWarning",
+    "StoreError",
     "UncertifiedError",
     "UnknownNameError",
     "UnseenCategoryWarning",
@@ -84,6 +87,18 @@ class PriorLeakageError(PBGNetError, ValueError):
 
 class MemoryLimitError(PBGNetError, MemoryError):
     """There is not enough memory even for the smallest piece of work."""
+
+
+class MissingDataError(PBGNetError, FileNotFoundError):
+    """A data set is in no folder that was given, and could not be fetched either."""
+
+
+class ClusterError(PBGNetError, ConnectionError):
+    """A cluster cannot be reached, or the software for it is not installed."""
+
+
+class StoreError(PBGNetError, OSError):
+    """A store of results cannot be used as asked: another version wrote it, or it cannot be written."""
 
 
 class PBGNetWarning(UserWarning):

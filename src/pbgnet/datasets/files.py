@@ -1,0 +1,92 @@
+"""The original files in a folder: found, checked, and read whole.
+
+The checksum is that of the content, not of the container: a file may be compressed by gzip or not. A
+source may also make known variants of its content alike before it is hashed and read.
+"""
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pbgnet.datasets.dataset import FileRecord
+from pbgnet.exceptions import DamagedFileError, MissingDataError
+
+__all__ = ["DATA_VARIABLE", "SourceFile", "find_files", "given_path", "read_checked"]
+
+DATA_VARIABLE = "PBGNET_DATA"
+
+
+def _unchanged(content: bytes) -> bytes:
+    return content
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """An original file: name without ``.gz``, checksum of the content, and how variants are made alike."""
+
+    name: str
+    sha256: str
+    normalise: Callable[[bytes], bytes] = _unchanged
+
+
+def given_path(data_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder or packed file that was given, by argument or by PBGNET_DATA; None if neither."""
+    origin = "data_dir" if data_dir is not None else DATA_VARIABLE
+    value = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE)
+    if value is None or not os.fspath(value):
+        return None
+    path = Path(value).expanduser()
+    if not path.exists():
+        raise MissingDataError(
+            f"{origin} is {path}, and there is nothing of that name; give the folder of the data sets, or "
+            "leave it out to fetch them from OpenML."
+        )
+    return path
+
+
+def find_files(folder: Path, subfolder: str, files: Sequence[SourceFile]) -> list[Path] | None:
+    """Return the path of each file, in `folder` or its `subfolder`; None if there is none of them.
+
+    Raises `DamagedFileError` if only some are there.
+    """
+    for place in (folder / subfolder, folder):
+        found = [_find(place, file.name) for file in files]
+        if not any(found):
+            continue
+        if missing := [file.name for file, path in zip(files, found, strict=True) if path is None]:
+            raise DamagedFileError(
+                f"The folder {place} lacks {', '.join(missing)} (or the same with .gz), though other files "
+                f"of {subfolder} are there; put the missing ones beside them."
+            )
+        return [path for path in found if path is not None]
+    return None
+
+
+def read_checked(path: Path, file: SourceFile, url: str) -> tuple[bytes, FileRecord]:
+    """Return the content of a file and its record, or raise `DamagedFileError` if its checksum is wrong."""
+    raw = path.read_bytes()
+    try:
+        content = file.normalise(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+        found = hashlib.sha256(content).hexdigest()
+        problem = f"found {found}"
+    except (OSError, EOFError, zlib.error) as error:
+        found = None
+        problem = f"found a file that cannot be decompressed ({error})"
+    if found != file.sha256:
+        raise DamagedFileError(
+            f"{path} is damaged or of another version: expected content with sha256 {file.sha256}, "
+            f"{problem}. Get the file again from {url}, or remove the files of this data set from the folder "
+            "to fetch it from OpenML."
+        )
+    return content, FileRecord(file.name, found)
+
+
+def _find(place: Path, name: str) -> Path | None:
+    for path in (place / name, place / f"{name}.gz"):
+        if path.is_file():
+            return path
+    return None

@@ -1,0 +1,79 @@
+"""Standardisation of columns, fitted on stated rows only."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.datasets.dataset import Dataset
+from pbgnet.exceptions import DomainError
+from pbgnet.validation import check_name
+
+__all__ = ["SCALINGS", "Scaling", "columns_to_scale", "fit_scaling"]
+
+SCALINGS = {
+    "paper": "every column, for the sets that the paper's authors standardised: ads, adult, breast",
+    "numeric": "the columns that are measured on scales of their own: six of adult, all of breast",
+    "none": "no column",
+}
+"""What can be standardised, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """(value - mean) / scale for some columns.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (k,)
+    mean, scale : ndarray of float64, shape (k,)
+        Of the fitted rows; a column that is constant there has scale 1.
+    n_fitted : int
+        How many rows were looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.datasets import Scaling
+    >>> scaling = Scaling(np.array([1]), np.array([10.0]), np.array([2.0]), n_fitted=3)
+    >>> scaling.apply(np.array([[1.0, 14.0]], dtype=np.float32))
+    array([[1., 2.]], dtype=float32)
+    """
+
+    columns: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    n_fitted: int
+
+    def apply(self, X: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: N803
+        """Return scaled rows; the same array if there is nothing to scale."""
+        if self.columns.size == 0:
+            return X
+        scaled = X.copy()
+        scaled[:, self.columns] = (X[:, self.columns] - self.mean) / self.scale
+        return scaled
+
+
+def columns_to_scale(dataset: Dataset, scaling: str) -> NDArray[np.int64]:
+    """Return the columns of a data set that a scaling of that name concerns."""
+    kind = check_name("scaling", scaling, SCALINGS)
+    if kind == "paper":
+        return np.arange(dataset.n_features if dataset.standardised_in_paper else 0, dtype=np.int64)
+    return np.array(dataset.numeric if kind == "numeric" else (), dtype=np.int64)
+
+
+def fit_scaling(dataset: Dataset, scaling: str, rows: NDArray[np.int64]) -> Scaling:
+    """Learn mean and deviation of the columns from these rows of the data set and no others."""
+    columns = columns_to_scale(dataset, scaling)
+    if columns.size == 0:
+        return Scaling(columns, np.empty(0), np.empty(0), 0)
+    if rows.size == 0:
+        raise DomainError(
+            f"Scaling {scaling!r} of {dataset.name!r} needs rows that are not certified; raise "
+            "prior_fraction, or choose scaling='none'."
+        )
+    fitted = dataset.X[np.ix_(rows, columns)].astype(np.float64)
+    constant = fitted.min(axis=0) == fitted.max(axis=0)  # a computed deviation may be a rounding error
+    mean = np.where(constant, fitted[0], fitted.mean(axis=0))
+    scale = np.where(constant, 1.0, fitted.std(axis=0))
+    return Scaling(columns, mean, scale, len(rows))

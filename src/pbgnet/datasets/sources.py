@@ -1,0 +1,139 @@
+"""From a source's files, or OpenML, to a table of small whole numbers.
+
+The order of preference: a folder given by argument or PBGNET_DATA, if it has the files; what was fetched
+before; OpenML. The record says which one it was.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.datasets.dataset import SourceRecord
+from pbgnet.datasets.files import DATA_VARIABLE, SourceFile, find_files, given_path, read_checked
+from pbgnet.datasets.openml import cache_folder, fetch_table
+from pbgnet.datasets.store import StoredArrays, write_arrays
+from pbgnet.exceptions import MissingDataError
+
+__all__ = ["RawTable", "Source", "load_raw", "rows_sha256"]
+
+CACHE_FORM = "pbgnet-openml-1"
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """What a source holds before it becomes a data set: whole numbers, row by row.
+
+    Attributes
+    ----------
+    features : ndarray of uint8 or int32, shape (n, k)
+        Pixels, bits, or numbers and codes of categories.
+    labels : ndarray of uint8, shape (n,)
+    """
+
+    features: NDArray[Any]
+    labels: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of data sets.
+
+    Attributes
+    ----------
+    name : str
+        Also the name of the subfolder its files may be in.
+    url : str
+        Where the files come from.
+    files : tuple of SourceFile
+    openml_id : int
+        The pinned data set of OpenML.
+    rows_sha256 : str
+        Checksum of the rows of the original files, whatever their order.
+    parse : callable
+        From the content of the files, by name, to the table.
+    convert : callable
+        From the features and labels fetched from OpenML to the table.
+    """
+
+    name: str
+    url: str
+    files: tuple[SourceFile, ...]
+    openml_id: int
+    rows_sha256: str
+    parse: Callable[[Mapping[str, bytes]], RawTable]
+    convert: Callable[[Any, Any], RawTable]
+
+
+def rows_sha256(table: RawTable) -> str:
+    """Fingerprint the rows and labels of a table as a collection, without regard to their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.datasets.sources import RawTable, rows_sha256
+    >>> one = RawTable(np.array([[1, 2], [3, 4]], np.uint8), np.array([0, 1], np.uint8))
+    >>> two = RawTable(one.features[::-1], one.labels[::-1])
+    >>> three = RawTable(one.features, one.labels[::-1])
+    >>> rows_sha256(one) == rows_sha256(two), rows_sha256(one) == rows_sha256(three)
+    (True, False)
+    """
+    rows = np.ascontiguousarray(table.features).astype(table.features.dtype.newbyteorder("<"), copy=False)
+    digests = [
+        hashlib.sha256(bytes([label]) + row.tobytes()).digest()
+        for row, label in zip(rows, table.labels.tolist(), strict=True)
+    ]
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
+
+
+def load_raw(
+    source: Source, data_dir: str | os.PathLike[str] | None, download: bool
+) -> tuple[RawTable, SourceRecord]:
+    """Return the table of a source and where it came from.
+
+    Raises
+    ------
+    MissingDataError
+        If the files are in no folder and OpenML cannot be reached, or must not be.
+    DamagedFileError
+        If a file is not the expected one.
+    """
+    folder = given_path(data_dir)
+    paths = find_files(folder, source.name, source.files) if folder is not None else None
+    if paths is not None:
+        read = [read_checked(p, file, source.url) for p, file in zip(paths, source.files, strict=True)]
+        contents = {record.name: content for content, record in read}
+        record = SourceRecord("files", files=tuple(record for _, record in read), same_rows=True)
+        return source.parse(contents), record
+    cached = cache_folder() / f"{source.name}-{source.openml_id}.npz"
+    if cached.exists():
+        return _read_cache(source, cached)
+    where = "no folder was given" if folder is None else f"{folder} does not have the files"
+    names = ", ".join(file.name for file in source.files)
+    ways = (
+        f"Either give a folder with {names} ({source.url}) as data_dir or in {DATA_VARIABLE}, or load the "
+        f"data set once with access to the internet: it is then kept in {cached.parent}."
+    )
+    if not download:
+        raise MissingDataError(f"{source.name} is not here: {where}, and download=False. {ways}")
+    table = fetch_table(source.openml_id, source.convert, f"{source.name} is not here: {where}, and", ways)
+    arrays = {"features": table.features, "labels": table.labels}
+    write_arrays(cached, CACHE_FORM, {"rows_sha256": rows_sha256(table)}, arrays)
+    return _read_cache(source, cached)
+
+
+def _read_cache(source: Source, path: Path) -> tuple[RawTable, SourceRecord]:
+    stored = StoredArrays(path, CACHE_FORM, f"Delete {path} to fetch it again.")
+    same = stored.header.get("rows_sha256") == source.rows_sha256
+    note = "fetched from OpenML: the order of the rows may differ from that of the original files"
+    if not same:
+        note += ", and so do some of the rows themselves"
+    record = SourceRecord(
+        "openml", openml_id=source.openml_id, original_order=False, same_rows=same, note=note
+    )
+    return RawTable(stored["features"], stored["labels"]), record
