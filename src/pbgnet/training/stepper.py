@@ -154,13 +154,17 @@ class Stepper:
                 tensor.copy_(value)
 
     def _record_step(self) -> torch.cuda.CUDAGraph:
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
+        here = torch.cuda.current_stream(self.running.device)
+        # The default stream cannot be captured. Any other belongs to the caller, and is used: new ones come
+        # from a small pool, and the one next in turn may be that of another thread.
+        on_default = here == torch.cuda.default_stream(self.running.device)
+        stream = torch.cuda.Stream(self.running.device) if on_default else here
+        stream.wait_stream(here)
         with torch.cuda.stream(stream):
             for _ in range(2):
                 self._position.zero_()  # an epoch may have one step only
                 self._step()
-        torch.cuda.current_stream().wait_stream(stream)
+        here.wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         for generator in self.network.generators():
             graph.register_generator_state(generator)
