@@ -8,6 +8,7 @@ import pbgnet
 from pbgnet.cli.bound import bound
 from pbgnet.cli.demo import demo
 from pbgnet.cli.predict import predict
+from pbgnet.cli.reproduce import reproduce
 from pbgnet.cli.show import show
 from pbgnet.cli.train import train
 from pbgnet.cli.verify import verify
@@ -24,7 +25,7 @@ app = typer.Typer(
     "130 interrupted.",
 )
 
-for command in (train, predict, verify, show, bound, demo):
+for command in (train, predict, verify, show, bound, demo, reproduce):
     app.command()(command)
 
 

@@ -1,0 +1,144 @@
+"""``pbgnet reproduce``: run a study, or go on with it."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pbgnet.cli.console import echo, pairs
+from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.outcome import ExitCode, Result, command, note
+from pbgnet.exceptions import OptionError
+
+if TYPE_CHECKING:
+    from pbgnet.experiments.engines import Engine
+    from pbgnet.experiments.sweep import SweepState
+
+__all__ = ["STORE", "Out", "StudyName", "reproduce"]
+
+STORE = "runs.sqlite"
+
+
+StudyName = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY", help="Name of a study, such as exact, paper or smoke, or a TOML file of your own."
+    ),
+]
+Datasets = Annotated[
+    list[str] | None, typer.Option("--datasets", metavar="NAME", help="Only this one. Repeatable.")
+]
+Algorithms = Annotated[
+    list[str] | None, typer.Option("--algorithms", metavar="NAME", help="Only this one. Repeatable.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", readable=False, help="Folder of results; results/STUDY by default."),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", readable=False, help="Folder of the data, or a packed file."),
+]
+EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="Where to train.")]
+Address = Annotated[str | None, typer.Option("--address", metavar="HOST:PORT", help="Of a Ray cluster.")]
+Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu or cuda.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Batches trained at a time.")
+]
+
+
+@command
+def reproduce(
+    study: StudyName,
+    datasets: Datasets = None,
+    algorithms: Algorithms = None,
+    out: Out = None,
+    data_dir: DataDir = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    device: Device = "auto",
+    workers: Workers = None,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> Result:
+    """Run one of the paper's studies; what is stored already is not run again.
+
+    Stop it at any moment and start it again: it goes on where it was.
+    """
+    from pbgnet.experiments import PaperRows, Store, load_study, run_study
+
+    chosen = load_study(study).narrowed(datasets or None, algorithms or None)
+    folder = out or Path("results") / chosen.name
+    start = time.perf_counter()
+    trainer = _engine(engine, address, device, workers)
+    source = PaperRows(None if data_dir is None else str(data_dir))
+    with Store(folder / STORE) as store, _Bar(len(chosen.runs), quiet=as_json) as bar:
+        state = run_study(chosen, store, source, trainer, bar.show)
+    if state.n_failed:
+        note(f"{state.n_failed} runs failed twice; pbgnet report {study} says why.")
+    seconds = time.perf_counter() - start
+
+    def show() -> None:
+        pairs(
+            (
+                ("study", f"{chosen.name}: {chosen.summary}"),
+                ("runs", f"{state.n_done} of {state.n_runs} done, {state.n_failed} failed"),
+                ("time", f"{seconds:.0f} s"),
+                ("store", str(folder / STORE)),
+            )
+        )
+        echo(f"Next: pbgnet report {study} --out {folder}")
+
+    payload = {
+        "study": chosen.name,
+        "runs": state.n_runs,
+        "done": state.n_done,
+        "failed": state.n_failed,
+        "seconds": round(seconds, 3),
+        "store": str(folder / STORE),
+    }
+    complete = state.n_done == state.n_runs
+    return Result(payload, show, ExitCode.DONE if complete else ExitCode.NOT_VERIFIED)
+
+
+def _engine(name: str, address: str | None, device: str, workers: int | None) -> "Engine":
+    import torch
+
+    from pbgnet.experiments import LocalEngine, RayEngine
+    from pbgnet.validation import check_name
+
+    check_name("engine", name, ["local", "ray"])
+    place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    if place.startswith("cuda") and name == "local" and not torch.cuda.is_available():
+        raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")
+    if name == "ray":
+        return RayEngine(address, place)
+    if address is not None:
+        raise OptionError("--address is for --engine ray.")
+    return LocalEngine(place, workers)
+
+
+class _Bar:
+    """Progress with the time that is left, on a terminal only."""
+
+    def __init__(self, n_runs: int, *, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=console, disable=quiet or not console.is_terminal)
+        self._task = self._bar.add_task(f"0 of {n_runs} runs", total=1.0)
+
+    def __enter__(self) -> "_Bar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+    def show(self, state: "SweepState") -> None:
+        failed = f", {state.n_failed} failed" if state.n_failed else ""
+        text = f"{state.n_done} of {state.n_runs} runs{failed}"
+        self._bar.update(self._task, completed=state.work_done, description=text)

@@ -1,0 +1,164 @@
+"""Which of many trained networks an algorithm would have given: the paper's selection rules.
+
+References
+----------
+Letarte et al. (2019), "Models overview" and "Hybrid model selection scheme" of the appendix.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pbgnet.bounds import seeger_bound, split_delta
+from pbgnet.experiments.specification import RunSpec
+from pbgnet.experiments.store import RunRecord
+from pbgnet.experiments.study import TRAININGS
+from pbgnet.validation import check_name
+
+__all__ = ["RULES", "Candidate", "Selected", "select", "select_all"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A trained network at the epoch a rule picked.
+
+    Attributes
+    ----------
+    spec : RunSpec
+    numbers : dict of str to float
+        As judged. Where the aggregate was sampled, losses, errors and bounds are those of the sampled one, as
+        in the paper; the exact ones keep the prefix ``exact_``.
+    """
+
+    spec: RunSpec
+    numbers: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What an algorithm gives on one split of a data set.
+
+    Attributes
+    ----------
+    algorithm : str
+    candidate : Candidate
+    n_priors : int
+        Number of priors among which the data could choose: what the union has to pay for. The paper counts
+        architectures alone; a pre-trained prior also depends on the learning rate and on T.
+    honest_bound : float or None
+        The bound that pays for all of them; None where there is none.
+    """
+
+    algorithm: str
+    candidate: Candidate
+    n_priors: int
+    honest_bound: float | None
+
+
+def _by_validation(candidates: Sequence[Candidate]) -> Candidate:
+    return min(candidates, key=lambda candidate: _nan_last(candidate.numbers["validation_loss"]))
+
+
+def _by_bound(candidates: Sequence[Candidate]) -> Candidate:
+    return min(candidates, key=lambda candidate: _nan_last(candidate.numbers["bound"]))
+
+
+def _nan_last(number: float) -> float:
+    """A network that diverged is never the best of several."""
+    return math.inf if math.isnan(number) else number
+
+
+def _hybrid(candidates: Sequence[Candidate]) -> Candidate:
+    """The bound decides within each weight decay, the validation loss between them."""
+    decays = {candidate.spec.weight_decay for candidate in candidates}
+    best = [
+        _by_bound([candidate for candidate in candidates if candidate.spec.weight_decay == decay])
+        for decay in sorted(decays)
+    ]
+    return _by_validation(best)
+
+
+Rule = Callable[[Sequence[Candidate]], Candidate]
+
+# For each algorithm: what picks the epoch, and what picks the run.
+RULES: dict[str, tuple[str, Rule]] = {
+    "mlp": ("validation", _by_validation),
+    "pbgnet_l": ("validation", _by_validation),
+    "pbgnet_l_bnd": ("bound", _hybrid),
+    "pbgnet": ("objective", _by_bound),
+    "pbgnet_pre": ("objective", _by_bound),
+}
+
+
+def select(algorithm: str, records: Iterable[RunRecord]) -> Selected | None:
+    """Select among the runs of one data set and split; None if there are none.
+
+    Parameters
+    ----------
+    algorithm : str
+    records : iterable of RunRecord
+        Of any algorithm; failed ones are passed over.
+    """
+    check_name("algorithm", algorithm, RULES)
+    pick, rule = RULES[algorithm]
+    training = TRAININGS[algorithm]
+    candidates = [
+        Candidate(record.spec, _as_in_the_paper(record.results[pick]))
+        for record in records
+        if record.done and record.spec.training == training
+    ]
+    if not candidates:
+        return None
+    chosen = rule(candidates)
+    n_priors = _count_priors([candidate.spec for candidate in candidates], chosen.spec)
+    return Selected(algorithm, chosen, n_priors, _honest_bound(chosen, n_priors))
+
+
+def select_all(
+    records: Iterable[RunRecord], algorithms: Sequence[str]
+) -> dict[tuple[str, str, int, int | None], Selected]:
+    """Select for every (data set, algorithm, split, training size), which are the keys of the result."""
+    groups: dict[tuple[str, int, int | None], list[RunRecord]] = {}
+    for record in records:
+        spec = record.spec
+        groups.setdefault((spec.dataset, spec.split_seed, spec.n_train), []).append(record)
+    found = {}
+    for (dataset, split_seed, n_train), group in groups.items():
+        for algorithm in algorithms:
+            selected = select(algorithm, group)
+            if selected is not None:
+                found[dataset, algorithm, split_seed, n_train] = selected
+    return found
+
+
+def _as_in_the_paper(numbers: dict[str, float]) -> dict[str, float]:
+    """Put sampled numbers, where there are some, in the place of the exact ones."""
+    sampled = {name.removeprefix("sampled_"): x for name, x in numbers.items() if name.startswith("sampled_")}
+    if not sampled:
+        return dict(numbers)
+    exact = {name: x for name, x in numbers.items() if not name.startswith("sampled_")}
+    return exact | {f"exact_{name}": exact[name] for name in sampled if name in exact} | sampled
+
+
+def _count_priors(specs: Sequence[RunSpec], chosen: RunSpec) -> int:
+    """Count the priors among which the selection could choose, at least as many as the study counts."""
+    pretrained = chosen.training == "pretrained"
+    keys = {
+        replace(
+            spec,
+            weight_decay=0.0,
+            learning_rate=spec.learning_rate if pretrained else 0.0,
+            n_samples=spec.n_samples if pretrained else None,
+        )
+        for spec in specs
+    }
+    return max(chosen.n_priors, len(keys))
+
+
+def _honest_bound(chosen: Candidate, n_priors: int) -> float | None:
+    numbers, spec = chosen.numbers, chosen.spec
+    if "divergence" not in numbers:
+        return None
+    delta = float(split_delta(spec.delta, n_priors))
+    loss = min(1.0, max(0.0, numbers["train_loss"]))
+    return float(seeger_bound(loss, numbers["divergence"], int(numbers["n"]), delta, spec.constant))

@@ -1,0 +1,154 @@
+"""Studies as data: a TOML file with a grid becomes a list of runs."""
+
+import itertools
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pbgnet.exceptions import DamagedFileError, OptionError
+from pbgnet.experiments.specification import RunSpec
+from pbgnet.validation import check_name
+
+__all__ = ["TRAININGS", "Study", "load_study", "study_names"]
+
+# What has to be trained for each of the paper's algorithms; two of them differ in the selection alone.
+TRAININGS = {
+    "mlp": "mlp",
+    "pbgnet_l": "loss",
+    "pbgnet_l_bnd": "loss",
+    "pbgnet": "bound",
+    "pbgnet_pre": "pretrained",
+}
+
+SECTIONS = {"summary", "datasets", "algorithms", "split_seeds", "seeds", "grid", "common", "batch_size"}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named set of runs.
+
+    Attributes
+    ----------
+    name, summary : str
+    datasets, algorithms : tuple of str
+    runs : tuple of RunSpec
+        Without repetitions, in the order of the grid.
+    """
+
+    name: str
+    summary: str
+    datasets: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    runs: tuple[RunSpec, ...]
+
+    def narrowed(
+        self, datasets: Sequence[str] | None = None, algorithms: Sequence[str] | None = None
+    ) -> "Study":
+        """Return the part of the study about some data sets and algorithms."""
+        sets = self.datasets if datasets is None else tuple(datasets)
+        names = self.algorithms if algorithms is None else tuple(algorithms)
+        for chosen in sets:
+            check_name(f"data set of the study {self.name}", chosen, self.datasets)
+        for chosen in names:
+            check_name(f"algorithm of the study {self.name}", chosen, self.algorithms)
+        trainings = {TRAININGS[algorithm] for algorithm in names}
+        runs = tuple(run for run in self.runs if run.dataset in sets and run.training in trainings)
+        return replace(self, datasets=sets, algorithms=names, runs=runs)
+
+
+def study_names() -> list[str]:
+    """Return the names of the studies that come with the package.
+
+    Examples
+    --------
+    >>> from pbgnet.experiments import study_names
+    >>> study_names()
+    ['exact', 'paper', 'sample-size', 'smoke', 'training-size', 'variance']
+    """
+    folder = resources.files("pbgnet.experiments") / "studies"
+    return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_study(name: str | Path) -> Study:
+    """Read a study by its name, or from a TOML file of one's own.
+
+    Examples
+    --------
+    >>> from pbgnet.experiments import load_study
+    >>> study = load_study("exact")
+    >>> len(study.runs)  # 6 data sets x 9 architectures x (9 + 9 + 3 + 3) runs
+    1296
+    """
+    path = Path(name)
+    if path.suffix == ".toml":
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise DamagedFileError(f"The study {path} cannot be read: {reason}.") from error
+    else:
+        check_name("study", str(name), study_names())
+        folder = resources.files("pbgnet.experiments") / "studies"
+        text = (folder / f"{name}.toml").read_text(encoding="utf-8")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DamagedFileError(f"The study {name} is not valid TOML: {error}.") from error
+    return _from_table(path.stem, table)
+
+
+def _from_table(name: str, table: dict[str, Any]) -> Study:
+    if unknown := sorted(set(table) - SECTIONS):
+        raise OptionError(
+            f"The study {name} has sections nobody reads: {', '.join(unknown)}. Known are "
+            f"{', '.join(sorted(SECTIONS))}."
+        )
+    if missing := sorted({"datasets", "algorithms", "grid"} - set(table)):
+        raise OptionError(f"The study {name} lacks {', '.join(missing)}.")
+    for algorithm in table["algorithms"]:
+        check_name("algorithm", algorithm, TRAININGS)
+    return Study(
+        name=name,
+        summary=table.get("summary", ""),
+        datasets=tuple(table["datasets"]),
+        algorithms=tuple(table["algorithms"]),
+        runs=tuple(dict.fromkeys(_runs(table))),
+    )
+
+
+def _runs(table: dict[str, Any]) -> Iterator[RunSpec]:
+    """Expand the grid for every data set, split, seed and training."""
+    trainings = dict.fromkeys(TRAININGS[algorithm] for algorithm in table["algorithms"])
+    batch_sizes = {"default": 64} | table.get("batch_size", {})
+    grid = {name: _as_list(values) for name, values in table["grid"].items()}
+    for dataset, split_seed, training in itertools.product(
+        table["datasets"], table.get("split_seeds", [0]), trainings
+    ):
+        fixed = table.get("common", {}) | {
+            "dataset": dataset,
+            "split_seed": split_seed,
+            "training": training,
+            "batch_size": batch_sizes.get(dataset, batch_sizes["default"]),
+        }
+        for seed in table.get("seeds", [0]):
+            for values in itertools.product(*grid.values()):
+                chosen = dict(zip(grid, values, strict=True)) | {
+                    "seed": split_seed if seed == "split" else seed
+                }
+                yield _settled(RunSpec.from_dict(fixed | chosen))
+
+
+def _settled(run: RunSpec) -> RunSpec:
+    """Give hyperparameters that a training does not have their one value, so that such runs coincide."""
+    if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 stands for the exact aggregate
+        run = replace(run, n_samples=None)
+    if run.training in ("bound", "pretrained"):
+        run = replace(run, weight_decay=0.0)
+    return run
+
+
+def _as_list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]

@@ -1,0 +1,112 @@
+"""Runs a study: what is in the store is not trained again, what failed is tried once more."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pbgnet.experiments.batch import batches_of
+from pbgnet.experiments.engines import Engine, RowSource
+from pbgnet.experiments.specification import RunSpec
+from pbgnet.experiments.store import Store
+from pbgnet.experiments.study import Study
+
+__all__ = ["SweepState", "estimated_cost", "run_study"]
+
+MOST_ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class SweepState:
+    """How far a study is.
+
+    Attributes
+    ----------
+    n_runs, n_done, n_failed : int
+        All runs of the study, those with results, and those that were given up.
+    work_done : float
+        Share of the estimated work of this call that is behind it; a run that failed and will be tried
+        again is not.
+    """
+
+    n_runs: int
+    n_done: int
+    n_failed: int
+    work_done: float
+
+
+def run_study(
+    study: Study,
+    store: Store,
+    source: RowSource,
+    engine: Engine,
+    on_batch: Callable[[SweepState], None] = lambda state: None,
+) -> SweepState:
+    """Train the runs of a study that the store does not have yet, and append them batch by batch.
+
+    A kill at any moment loses the batches in flight and nothing else; calling it again goes on. A run that
+    fails is recorded with its error and tried once more after all others.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+    source : callable
+        Maps a run to its rows.
+    engine : Engine
+    on_batch : callable
+        Called after every batch that was stored.
+    """
+    total = _work(_pending(_attempts(study, store)))
+    for _ in range(MOST_ATTEMPTS):
+        pending = _pending(_attempts(study, store))
+        batches = sorted(batches_of(pending), key=estimated_cost, reverse=True)  # the longest first
+        for records in engine.train(batches, source):
+            store.append(records)
+            on_batch(_state(study, store, total))
+    return _state(study, store, total)
+
+
+def estimated_cost(batch: Sequence[RunSpec]) -> float:
+    """Estimate the work of a batch, in units of no meaning: for its order and the time that is left."""
+    run = batch[0]
+    nodes = 1 if run.training == "mlp" else 12 if run.n_samples is None else run.n_samples
+    layers = run.hidden_size * (run.hidden_layers - 1) * run.hidden_size + run.hidden_size
+    per_row = 300 * run.hidden_size + layers * nodes * len(batch)
+    n_rows = run.n_train or DATASET_ROWS.get(run.dataset, 1000)
+    return float(per_row * n_rows)
+
+
+# Rows of the larger sets, for estimates only.
+DATASET_ROWS = {
+    "ads": 2459,
+    "adult": 36631,
+    "mnist17": 11377,
+    "mnist49": 10336,
+    "mnist56": 9891,
+    "mnistLH": 52500,
+}
+
+
+def _work(runs: Sequence[RunSpec]) -> float:
+    return sum(map(estimated_cost, batches_of(runs)))
+
+
+def _attempts(study: Study, store: Store) -> dict[RunSpec, tuple[bool, int]]:
+    """Whether each run is done, and how often it was tried."""
+    found = store.attempts()
+    return {run: found.get(run.identity(), (False, 0)) for run in study.runs}
+
+
+def _pending(attempts: dict[RunSpec, tuple[bool, int]]) -> list[RunSpec]:
+    return [run for run, (done, count) in attempts.items() if not done and count < MOST_ATTEMPTS]
+
+
+def _state(study: Study, store: Store, total: float) -> SweepState:
+    attempts = _attempts(study, store)
+    pending = _pending(attempts)
+    n_done = sum(done for done, _ in attempts.values())
+    return SweepState(
+        n_runs=len(attempts),
+        n_done=n_done,
+        n_failed=len(attempts) - n_done - len(pending),
+        work_done=1 - _work(pending) / total if pending else 1.0,
+    )
