@@ -110,7 +110,7 @@ def _engine(name: str, address: str | None, device: str, workers: int | None) ->
 
     check_name("engine", name, ["local", "ray"])
     place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    if place.startswith("cuda") and name == "local" and not torch.cuda.is_available():
+    if place != "cpu" and not (place.startswith("cuda") and (name == "ray" or torch.cuda.is_available())):
         raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")
     if name == "ray":
         return RayEngine(address, place)

@@ -1,0 +1,61 @@
+"""``pbgnet reproduce``: a study from the command line, stopped and gone on with."""
+
+import pytest
+
+ARGUMENTS = ("reproduce", "smoke", "--algorithms", "mlp", "--device", "cpu", "--out")
+
+
+def test_a_study_is_run_once(run, run_json, tmp_path):
+    result = run(*ARGUMENTS, tmp_path / "smoke")
+    assert result.exit_code == 0
+    assert "16 of 16 done, 0 failed" in result.stdout
+    again = run_json(*ARGUMENTS, tmp_path / "smoke")
+    assert (again["runs"], again["done"], again["failed"], again["exit_code"]) == (16, 16, 0, 0)
+    assert again["seconds"] < 5
+
+
+def test_a_study_of_ones_own(run_json, tmp_path):
+    study = tmp_path / "mine.toml"
+    study.write_text(
+        'datasets = ["moons"]\nalgorithms = ["pbgnet"]\n'
+        "[grid]\nlearning_rate = [0.1]\n[common]\nmax_epochs = 1\n[batch_size]\ndefault = 64\n"
+    )
+    found = run_json("reproduce", study, "--device", "cpu", "--out", tmp_path / "out")
+    assert (found["study"], found["done"]) == ("mine", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("smok",), "choose one of exact, paper"),
+        (("smoke", "--datasets", "ads"), "choose one of breast"),
+        (("smoke", "--algorithms", "svm"), "choose one of mlp"),
+        (("smoke", "--engine", "slurm"), "choose one of local, ray"),
+        (("smoke", "--address", "host:1"), "--address is for --engine ray"),
+        (("smoke", "--device", "cuda:99x"), "is not there"),
+    ],
+)
+def test_bad_options_are_refused_with_the_valid_ones(run, tmp_path, arguments, message):
+    result = run("reproduce", *arguments, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_that_fail_are_told(run, tmp_path, monkeypatch):
+    def broken(*arguments, **options):
+        raise ZeroDivisionError("nothing to divide by")
+
+    monkeypatch.setattr("pbgnet.experiments.engines.train_batch", broken)
+    result = run(*ARGUMENTS, tmp_path / "smoke")
+    assert result.exit_code == 1
+    assert "16 runs failed twice" in result.stderr
+
+
+def test_a_file_that_is_no_store_is_left_alone(run, tmp_path):
+    place = tmp_path / "smoke"
+    place.mkdir()
+    (place / "runs.sqlite").write_text("my diary")
+    result = run(*ARGUMENTS, place)
+    assert result.exit_code == 3
+    assert (place / "runs.sqlite").read_text() == "my diary"
