@@ -16,6 +16,7 @@ __all__ = [
     "ManyCategoriesWarning",
     "MemoryLimitError",
     "MissingDataError",
+    "MissingPlotterError",
     "OptionError",
     "OutputExistsError",
     "PBGNetError",
@@ -91,6 +92,10 @@ class MemoryLimitError(PBGNetError, MemoryError):
 
 class MissingDataError(PBGNetError, FileNotFoundError):
     """A data set is in no folder that was given, and could not be fetched either."""
+
+
+class MissingPlotterError(PBGNetError, ImportError):
+    """Figures were asked for, and the library that draws them is not installed."""
 
 
 class ClusterError(PBGNetError, ConnectionError):

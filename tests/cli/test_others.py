@@ -13,7 +13,7 @@ import pbgnet.certificates
 from pbgnet.bounds import chernoff_bound, mcallester_bound, seeger_bound, split_delta
 from pbgnet.certificates import load_model
 
-COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce")
+COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce", "report")
 
 
 def test_help_names_every_command(run):

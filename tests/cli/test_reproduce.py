@@ -59,3 +59,22 @@ def test_a_file_that_is_no_store_is_left_alone(run, tmp_path):
     result = run(*ARGUMENTS, place)
     assert result.exit_code == 3
     assert (place / "runs.sqlite").read_text() == "my diary"
+
+
+def test_the_report_of_a_study_is_made_from_its_store(run, run_json, tmp_path):
+    pytest.importorskip("matplotlib")
+    place = tmp_path / "smoke"
+    assert run(*ARGUMENTS, place).exit_code == 0
+    found = run_json("report", "smoke", "--out", place)
+    assert found["exit_code"] == 0
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert found["page"] == str(place / "report.html")
+    assert "breast" in page
+    assert (place / "tables").is_dir()
+
+
+def test_a_report_without_a_store_says_what_to_do(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = run("report", "smoke", "--out", tmp_path / "nothing")
+    assert result.exit_code == 3
+    assert "run the study first" in result.stderr

@@ -8,6 +8,7 @@ import pbgnet
 from pbgnet.cli.bound import bound
 from pbgnet.cli.demo import demo
 from pbgnet.cli.predict import predict
+from pbgnet.cli.report import report
 from pbgnet.cli.reproduce import reproduce
 from pbgnet.cli.show import show
 from pbgnet.cli.train import train
@@ -25,7 +26,7 @@ app = typer.Typer(
     "130 interrupted.",
 )
 
-for command in (train, predict, verify, show, bound, demo, reproduce):
+for command in (train, predict, verify, show, bound, demo, reproduce, report):
     app.command()(command)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pbgnet.experiments.engines import Engine
     from pbgnet.experiments.sweep import SweepState
 
-__all__ = ["STORE", "Out", "StudyName", "reproduce"]
+__all__ = ["STORE", "StudyName", "reproduce"]
 
 STORE = "runs.sqlite"
 

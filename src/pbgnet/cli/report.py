@@ -1,0 +1,39 @@
+"""``pbgnet report``: tables and figures of a study, from its store alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pbgnet.cli.console import echo
+from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.outcome import Result, command
+from pbgnet.cli.reproduce import STORE, StudyName
+
+__all__ = ["report"]
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        readable=False,
+        help="Folder of the study, where reproduce has put its store; results/STUDY by default.",
+    ),
+]
+
+
+@command
+def report(study: StudyName, out: Out = None, as_json: Json = False, debug: Debug = False) -> Result:
+    """Write the tables and figures of a study, finished or not, and one page with all of them."""
+    from pbgnet.experiments import load_study
+    from pbgnet.experiments.study_report import write_study_report
+
+    name = load_study(study).name
+    folder = out or Path("results") / name
+    written = write_study_report(folder / STORE, folder, [study])
+
+    def show() -> None:
+        echo(f"{len(written.files)} files in {folder}. Open {written.page} in a browser.")
+
+    return Result({"study": name, "page": str(written.page), "files": list(map(str, written.files))}, show)

@@ -1,0 +1,19 @@
+"""Figures made from results, and from toy networks trained on the spot; they need matplotlib."""
+
+from pbgnet.experiments.figures.activations import activation_figure
+from pbgnet.experiments.figures.main_results import main_results_figure
+from pbgnet.experiments.figures.plotting import require_matplotlib, save_figure, svg_text
+from pbgnet.experiments.figures.representations import representation_figure
+from pbgnet.experiments.figures.sample_size import sample_size_figure
+from pbgnet.experiments.figures.training_size import training_size_figure
+
+__all__ = [
+    "activation_figure",
+    "main_results_figure",
+    "representation_figure",
+    "require_matplotlib",
+    "sample_size_figure",
+    "save_figure",
+    "svg_text",
+    "training_size_figure",
+]

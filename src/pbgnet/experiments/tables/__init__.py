@@ -1,0 +1,22 @@
+"""Tables made from results: ours, the paper's beside them, and the difference."""
+
+from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, SHORT, Cell, Form
+from pbgnet.experiments.tables.runs import error_table, protocol_table, run_summary_table
+from pbgnet.experiments.tables.studies import main_results_table, selected_models_table, variance_table
+from pbgnet.experiments.tables.table import StudyTable
+
+__all__ = [
+    "BOUND",
+    "COUNT",
+    "ERROR",
+    "SHORT",
+    "Cell",
+    "Form",
+    "StudyTable",
+    "error_table",
+    "main_results_table",
+    "protocol_table",
+    "run_summary_table",
+    "selected_models_table",
+    "variance_table",
+]
