@@ -230,6 +230,19 @@ def test_triton_that_cannot_be_imported_is_replaced(monkeypatch):
         assert backend_for(GPU) == "torch"
 
 
+@pytest.mark.parametrize(
+    ("version", "backend"), [("3.2.0", "torch"), ("3.3.1", "triton"), ("4.0.0+git1", "triton")]
+)
+def test_an_old_triton_is_named(monkeypatch, version, backend):
+    make_gpu(monkeypatch, (9, 0), working)
+    monkeypatch.setitem(sys.modules, "triton", types.SimpleNamespace(__version__=version))
+    if backend == "torch":
+        with pytest.warns(SlowKernelWarning, match=r"Triton 3\.2\.0 is too old; version 3\.3"):
+            assert backend_for(GPU) == backend
+    else:
+        assert backend_for(GPU) == backend
+
+
 def test_triton_that_cannot_compile_is_replaced(monkeypatch):
     def compile_nothing(weight, anchor):
         raise RuntimeError("Failed to find C compiler. Please specify via CC environment variable.")

@@ -6,8 +6,8 @@ they can; where they cannot, the reference steps in and says so once.
 
 import functools
 import importlib
-import importlib.metadata
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,13 +146,13 @@ def _triton_problem(device: torch.device) -> str | None:
         found, needed = (".".join(map(str, version)) for version in (capability, OLDEST_CAPABILITY))
         return f"{torch.cuda.get_device_name(device)} has compute capability {found}, Triton needs {needed}"
     try:
-        version = importlib.metadata.version("triton")
-        if tuple(map(int, version.split(".")[:2])) < OLDEST_TRITON:
-            return (
-                f"Triton {version} is too old; version {'.'.join(map(str, OLDEST_TRITON))} or later is needed"
-            )
+        kernels = _load("step", "triton")
+        version = getattr(sys.modules.get("triton"), "__version__", None)
+        if version is not None and tuple(map(int, version.split(".")[:2])) < OLDEST_TRITON:
+            needed = ".".join(map(str, OLDEST_TRITON))
+            return f"Triton {version} is too old; version {needed} or later is needed"
         one = torch.ones(1, 1, 1, device=device)
-        _load("step", "triton").squared_distance(one, one)
+        kernels.squared_distance(one, one)
     except Exception as error:
         return f"Triton cannot be used ({_in_words(error)}); it needs the package triton and a C compiler"
     return None
