@@ -4,7 +4,6 @@ Runs of a batch differ in learning rate and weight decay only; their networks ha
 same rows, so they are replicas of one fit.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from torch import Tensor
 from pbgnet.aggregation import Aggregation, Fourier, MonteCarlo
 from pbgnet.bounds import split_delta
 from pbgnet.experiments.judging import Judged, judge
+from pbgnet.experiments.keeping import kept
 from pbgnet.experiments.specification import RunSpec
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, initial_weights
 from pbgnet.training.callbacks import BestEpoch
@@ -77,7 +77,7 @@ def train_batch(
     ]
 
 
-@functools.lru_cache(maxsize=4)
+@kept(4)
 def _prepared(rows: Rows, unit: bool, device: torch.device) -> tuple[TrainingData, TrainingData]:
     """Training and test rows on the device; kept, for many batches use them."""
     train, test = (

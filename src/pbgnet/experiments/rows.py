@@ -1,10 +1,10 @@
 """From a run to the rows it is trained and tested on: the paper's protocol on its data sets."""
 
-import functools
 from dataclasses import dataclass
 
 from pbgnet.datasets import Dataset, load_dataset, paper_split, training_subset
 from pbgnet.experiments.batch import Rows
+from pbgnet.experiments.keeping import kept
 from pbgnet.experiments.specification import RunSpec
 
 __all__ = ["PaperRows"]
@@ -33,12 +33,12 @@ class PaperRows:
         return _rows(run.dataset, self.data_dir, run.split_seed, run.n_train)
 
 
-@functools.lru_cache(maxsize=2)
+@kept(2)
 def _dataset(name: str, data_dir: str | None) -> Dataset:
     return load_dataset(name, data_dir)
 
 
-@functools.lru_cache(maxsize=4)
+@kept(4)
 def _rows(name: str, data_dir: str | None, split_seed: int, n_train: int | None) -> Rows:
     split = paper_split(_dataset(name, data_dir), split_seed)
     if n_train is not None and n_train < len(split.train_rows):
