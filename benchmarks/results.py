@@ -1,8 +1,8 @@
 """The file of results: one section for CPUs and one for GPUs, each replaced without touching the other."""
 
-import os
-import tempfile
 from pathlib import Path
+
+from pbgnet.files import write_whole
 
 __all__ = ["RESULTS", "replace_section"]
 
@@ -39,7 +39,7 @@ def replace_section(kind: str, text: str, path: Path = RESULTS) -> None:
         f"{_begin(name)}\n## {title}\n\n{parts[name].strip()}\n{_end(name)}\n"
         for name, title in SECTIONS.items()
     ]
-    _write("\n".join([HEAD, *sections]), path)
+    write_whole(path, "\n".join([HEAD, *sections]))
 
 
 def _begin(kind: str) -> str:
@@ -55,15 +55,3 @@ def _between(text: str, kind: str) -> str:
     _, found, rest = text.partition(f"{_begin(kind)}\n## {SECTIONS[kind]}\n")
     body, closed, _ = rest.partition(_end(kind))
     return body if found and closed else ""
-
-
-def _write(text: str, path: Path) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

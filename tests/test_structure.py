@@ -27,7 +27,7 @@ ROOMS = [
     "report",
     "cli",
 ]
-FOUNDATIONS = {"autograd", "exceptions", "validation"}
+FOUNDATIONS = {"autograd", "exceptions", "files", "validation"}
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60

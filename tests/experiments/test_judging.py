@@ -10,9 +10,9 @@ import torch
 from pbgnet.aggregation import Fourier, MonteCarlo
 from pbgnet.exceptions import SmallerChunksWarning
 from pbgnet.experiments import RunSpec
-from pbgnet.experiments import judging as module
 from pbgnet.experiments.judging import judge
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
+from pbgnet.training import evaluation
 from pbgnet.training.data import TrainingData, prepare_rows
 
 R, D, WIDTHS = 3, 4, (3, 2)
@@ -186,7 +186,7 @@ def test_rows_in_small_portions_give_the_same_numbers(spec, data, weights, monke
     train, test = data(120, 0), data(70, 1)
     network = AggregatedNetwork(weights(0), weights(1))
     whole = judge(network, spec("bound"), train, test)
-    monkeypatch.setattr(module, "CHUNK_NUMBERS", {"cpu": 7 * R * max(WIDTHS)})
+    monkeypatch.setitem(evaluation.CHUNK_NUMBERS, "cpu", 7 * 16 * R * max(WIDTHS))
     for name, values in judge(network, spec("bound"), train, test).items():
         torch.testing.assert_close(values, whole[name], rtol=1e-6, atol=1e-9)
 
@@ -195,7 +195,8 @@ def test_memory_that_runs_out_changes_no_number(spec, data, weights, monkeypatch
     train, test = data(120, 0), data(70, 1)
     network = AggregatedNetwork(weights(0), weights(1))
     whole = judge(network, spec("bound"), train, test)
-    monkeypatch.setattr(module, "CHUNK_NUMBERS", {"cpu": 50 * R * max(WIDTHS)})
+    monkeypatch.setitem(evaluation.CHUNK_NUMBERS, "cpu", 50 * 16 * R * max(WIDTHS))
+    evaluation._row_portion.cache_clear()
     calls, output = [], AggregatedNetwork.output
 
     def output_once_short_of_memory(self, rows, **options):

@@ -9,11 +9,11 @@ import pytest
 
 from pbgnet.exceptions import MissingPlotterError, StoreError
 from pbgnet.experiments.findings import agreement_sentences, bound_sentences, claim_sentences, departures
-from pbgnet.experiments.markup import write_whole
 from pbgnet.experiments.results import read_results
 from pbgnet.experiments.study_report import write_study_report
 from pbgnet.experiments.tables import Cell, StudyTable, main_results_table, variance_table
 from pbgnet.experiments.tables.cells import ERROR
+from pbgnet.files import write_whole
 
 pytest.importorskip("matplotlib")
 

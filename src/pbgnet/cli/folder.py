@@ -75,7 +75,7 @@ class TableReading:
 
 def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel") -> None:
     """Keep how the table of a model was read, in its folder."""
-    from pbgnet.report import replace_file
+    from pbgnet.files import replace_file
 
     content = {
         "schema": SCHEMA,

@@ -85,7 +85,7 @@ def read_table(path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = 
 
 def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -> None:
     """Write a table in the format its extension names; an interrupted write leaves what was there."""
-    from pbgnet.report import replace_file
+    from pbgnet.files import replace_file
 
     kind = _kind(path)
     if path.exists() and (path.is_dir() or not overwrite):

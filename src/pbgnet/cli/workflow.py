@@ -82,8 +82,9 @@ def train_model(
 
     from pbgnet.certificates import save_model
     from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
+    from pbgnet.files import replace_file
     from pbgnet.preprocessing import TablePreprocessor
-    from pbgnet.report import render_report, replace_file
+    from pbgnet.report import render_report
 
     preprocessor = TablePreprocessor(parse_numbers=is_csv(data))
     pipeline = make_certified_pipeline(PBGNetClassifier(**parameters), preprocessor=preprocessor).fit(X, y)

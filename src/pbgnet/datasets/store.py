@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import uuid
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DamagedFileError
+from pbgnet.files import replace_file
 
 __all__ = ["StoredArrays", "write_arrays"]
 
@@ -54,15 +53,8 @@ def write_arrays(
     named: dict[str, Any] = {HEADER: np.frombuffer(content, np.uint8), **arrays}
     target = path.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
-    try:
-        with temporary.open("xb") as file:
-            np.savez_compressed(file, **named)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)  # gone already if all went well
+    with replace_file(target) as temporary, temporary.open("xb") as file:
+        np.savez_compressed(file, **named)
 
 
 class StoredArrays:

@@ -8,15 +8,12 @@ from pbgnet.bounds import catoni_optimal, seeger_bound, split_delta, tree_diverg
 from pbgnet.experiments.specification import RunSpec
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, linear_loss, zero_one_loss
 from pbgnet.training.data import TrainingData
-from pbgnet.training.memory import Portion
+from pbgnet.training.evaluation import empirical_means
 
 __all__ = ["Judged", "judge"]
 
 Judged = dict[str, dict[str, Tensor]]
 """Numbers of shape (R,) by name, by the rule that picked the epoch."""
-
-# Examples x replicas x neurons that an evaluation holds at a time.
-CHUNK_NUMBERS = {"cpu": 1 << 20, "cuda": 1 << 26}
 
 
 def judge(
@@ -76,25 +73,5 @@ def _measure(
     numbers: dict[str, Tensor],
 ) -> None:
     for name, data in (("train", certified), ("test", test)):
-        loss, error = _loss_and_error(network, data)
+        loss, error = empirical_means(network, data, linear_loss, zero_one_loss)
         numbers[f"{prefix}{name}_loss"], numbers[f"{prefix}{name}_error"] = loss.cpu(), error.cpu()
-
-
-@torch.no_grad()
-def _loss_and_error(network: AggregatedNetwork | TanhNetwork, data: TrainingData) -> tuple[Tensor, Tensor]:
-    weights = list(network.weights)
-    n_replicas, widest = weights[0].shape[0], max(w.shape[-2] for w in weights)
-    numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
-    portion = Portion(min(len(data), numbers // (n_replicas * widest)), "rows")
-    sums = torch.zeros(2, n_replicas, dtype=torch.float64, device=data.y.device)
-
-    def add_up() -> None:
-        sums.zero_()
-        for part in data.chunks(portion.size):
-            output = network.output(part.rows, validate_args=False)
-            sums[0] += linear_loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64)
-            sums[1] += zero_one_loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64)
-
-    portion.attempt(add_up)
-    loss, error = sums / len(data)
-    return loss, error

@@ -1,12 +1,9 @@
 """Small pieces of HTML, and names with subscripts in plain text, HTML and LaTeX."""
 
 import html
-import os
 import re
-import uuid
-from pathlib import Path
 
-__all__ = ["escape", "latex_text", "plain_text", "rich_text", "tag", "write_whole"]
+__all__ = ["escape", "latex_text", "plain_text", "rich_text", "tag"]
 
 SUBSCRIPT = re.compile(r"_\{([^{}]*)\}")
 
@@ -91,18 +88,3 @@ def latex_text(text: str) -> str:
 
 def _escape_latex(text: str) -> str:
     return "".join(LATEX.get(character, character if character.isprintable() else " ") for character in text)
-
-
-def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all: beside it first, then in its place."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    temporary = path.parent / f".{path.name}.new-{uuid.uuid4().hex[:12]}"
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)  # gone already if all went well
-    return path

@@ -1,10 +1,8 @@
 """What stores hold about studies: the finished runs, what each algorithm gave, and what is missing."""
 
 import math
-import sqlite3
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -165,8 +163,7 @@ def read_results(
     found: dict[RunSpec, tuple[RunRecord, str]] = {}
     for path in paths:
         with Store(path, read_only=True) as store:
-            records = store.records()
-        version = _code_version(path)
+            records, version = store.records(), store.code
         for record in records:
             before = found.get(record.spec)
             if before is None or record.done or not before[0].done:
@@ -192,9 +189,3 @@ def _results_of(study: Study, found: dict[RunSpec, tuple[RunRecord, str]]) -> St
     pairs = [found[run] for run in study.runs if run in found]
     versions = dict.fromkeys(version for _, version in pairs)
     return StudyResults(study, tuple(record for record, _ in pairs), tuple(versions))
-
-
-def _code_version(path: Path) -> str:
-    with closing(sqlite3.connect(path)) as connection:
-        row = connection.execute("SELECT value FROM about WHERE name = 'code'").fetchone()
-    return "unknown" if row is None else str(row[0])

@@ -111,6 +111,13 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    @property
+    def code(self) -> str:
+        """Version and fingerprint of the code that wrote the store."""
+        with self._translated():
+            row = self._connection.execute("SELECT value FROM about WHERE name = 'code'").fetchone()
+        return "unknown" if row is None else str(row[0])
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()

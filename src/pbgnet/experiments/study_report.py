@@ -18,7 +18,6 @@ from pbgnet.experiments.figures import (
 from pbgnet.experiments.figures.sample_size import sample_size_curves
 from pbgnet.experiments.figures.training_size import training_size_curves
 from pbgnet.experiments.findings import sample_size_sentences, training_size_sentences
-from pbgnet.experiments.markup import write_whole
 from pbgnet.experiments.results import StudyResults, read_results
 from pbgnet.experiments.study_page import Drawing, StudyPart, render_page
 from pbgnet.experiments.tables import (
@@ -29,6 +28,7 @@ from pbgnet.experiments.tables import (
     variance_table,
 )
 from pbgnet.experiments.toy import TOYS, train_toy
+from pbgnet.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,12 +14,12 @@ from pbgnet.certificates import Certificate, CertifiedModel
 from pbgnet.certificates.inputs import encode_labels
 from pbgnet.certificates.words import round_up
 from pbgnet.exceptions import PBGNetWarning
+from pbgnet.files import replace_file
 from pbgnet.preprocessing import take_rows
 from pbgnet.report import words
 from pbgnet.report.bars import bar_chart, error_rate_bars, linear_loss_bars
 from pbgnet.report.calibration import margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
-from pbgnet.report.files import replace_file
 from pbgnet.report.style import STYLE
 from pbgnet.report.svg import escape, tag
 

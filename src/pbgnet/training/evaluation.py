@@ -12,12 +12,20 @@ from pbgnet.networks import PreparedRows, linear_loss
 from pbgnet.training.data import TrainingData
 from pbgnet.training.memory import Portion
 
-__all__ = ["Trainable", "batch_gradients", "empirical_loss", "loss_and_gradients"]
+__all__ = ["Trainable", "batch_gradients", "empirical_loss", "empirical_means", "loss_and_gradients"]
 
 # Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time: enough to keep a device
 # busy; only the reference kernels really hold them all.
 CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 28}
 NODES_EXPECTED = 16
+
+
+class Loss(Protocol):
+    """A loss of each example, such as `linear_loss`."""
+
+    def __call__(self, output: Tensor, y: Tensor, *, validate_args: bool) -> Tensor:
+        """Return the losses, shape (R, n)."""
+        ...
 
 
 class Trainable(Protocol):
@@ -64,19 +72,24 @@ def batch_gradients(
 
 def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:
     """Mean linear loss over all rows, float64, shape (R,)."""
+    return empirical_means(network, data, linear_loss)[0]
+
+
+@torch.no_grad()
+def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Tensor:
+    """Means of several losses over all rows, float64, shape (number of losses, R)."""
     portion = _portion(network, data)
-    loss: list[Tensor] = []
+    sums = torch.zeros(len(losses), _n_replicas(network), dtype=torch.float64, device=data.y.device)
 
     def add_up() -> None:
-        total = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
+        sums.zero_()
         for part in data.chunks(portion.size):
             output = network.output(part.rows, validate_args=False)
-            total += linear_loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64)
-        loss.append(total / len(data))
+            for total, loss in zip(sums, losses, strict=True):
+                total.add_(loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64))
 
-    with torch.no_grad():
-        portion.attempt(add_up)
-    return loss[-1]
+    portion.attempt(add_up)
+    return sums / len(data)
 
 
 def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:

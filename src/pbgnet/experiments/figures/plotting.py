@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.exceptions import MissingPlotterError
-from pbgnet.experiments.markup import write_whole
+from pbgnet.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replace_file"]
+__all__ = ["replace_file", "write_whole"]
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from pbgnet.report import replace_file
+    >>> from pbgnet.files import replace_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replace_file(pathlib.Path(folder) / "a.txt") as temporary:
     ...         _ = temporary.write_text("done")
@@ -34,3 +34,10 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)  # gone already if all went well
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file whole or not at all; texts as UTF-8, line ends as they are."""
+    with replace_file(path) as temporary:
+        temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    return path
