@@ -66,7 +66,7 @@ def make_gpu(monkeypatch, capability, triton_kernel):
 
 
 def working(operation, backend):
-    return types.SimpleNamespace(squared_distance=lambda weight, anchor: torch.zeros(1))
+    return types.SimpleNamespace(penalty=lambda weights, anchors, factors: torch.zeros(1))
 
 
 def test_each_device_has_its_own_backend():
@@ -247,13 +247,13 @@ def test_an_old_triton_is_named(monkeypatch, version, backend):
 
 
 def test_triton_that_cannot_compile_is_replaced(monkeypatch):
-    def compile_nothing(weight, anchor):
+    def compile_nothing(weights, anchors, factors):
         raise RuntimeError("Failed to find C compiler. Please specify via CC environment variable.")
 
     make_gpu(
         monkeypatch,
         (9, 0),
-        lambda operation, backend: types.SimpleNamespace(squared_distance=compile_nothing),
+        lambda operation, backend: types.SimpleNamespace(penalty=compile_nothing),
     )
     with pytest.warns(SlowKernelWarning, match="Failed to find C compiler"):
         assert backend_for(GPU) == "torch"
@@ -263,7 +263,7 @@ def test_the_probe_of_a_gpu_runs_a_kernel(monkeypatch):
     ran = []
 
     def load(operation, backend):
-        return types.SimpleNamespace(squared_distance=lambda *tensors: ran.append((operation, backend)))
+        return types.SimpleNamespace(penalty=lambda *arguments: ran.append((operation, backend)))
 
     make_gpu(monkeypatch, (9, 0), load)
     assert backend_for(GPU) == "triton"

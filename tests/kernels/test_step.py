@@ -16,7 +16,7 @@ step_numba = pytest.importorskip("pbgnet.kernels.step_numba", exc_type=ImportErr
 KERNELS = [step_numba, step_torch]
 DTYPES = [torch.float32, torch.float64]
 SHAPES = [(1, 1, 1), (3, 2, 5), (2, 33, 129), (5, 1, 64)]
-BETAS, EPSILON = (0.9, 0.999), 1e-8
+BETAS, EPSILON, FACTOR = (0.9, 0.999), 1e-8, 30.0
 RELATIVE = {torch.float32: 2e-6, torch.float64: 1e-13}
 
 
@@ -78,6 +78,15 @@ def test_squared_distance_of_nan_is_nan_for_its_replica_only():
         assert kernel.squared_distance(weight, anchor).isnan().tolist() == [False, True, False]
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_penalty_weighs_the_layers(kernel):
+    shapes, factors = [(3, 2, 5), (3, 4, 2), (3, 1, 4)], [40.0, 4.0, 1.0]
+    weights = [normal(shape, torch.float32, i) for i, shape in enumerate(shapes)]
+    anchors = [torch.zeros(1, *shape[1:]) for shape in shapes]
+    expected = sum(f / 2 * w.double().square().sum(dim=(1, 2)) for f, w in zip(factors, weights, strict=True))
+    torch.testing.assert_close(kernel.penalty(weights, anchors, factors), expected, rtol=1e-13, atol=0)
+
+
 class Training:
     """Weights with all that Adam keeps, and a gradient per step."""
 
@@ -112,6 +121,7 @@ class Training:
                 self.rate,
                 self.scale,
                 self.pull,
+                FACTOR,
                 torch.tensor([i + 1]),
                 BETAS,
                 EPSILON,
@@ -143,7 +153,7 @@ def test_adam_is_that_of_pytorch_along_the_gradient_with_the_pull(kernel, dtype)
     for gradient in training.gradients:
         for r, (w, optimizer) in enumerate(zip(parameters, optimizers, strict=True)):
             w.grad = float(training.scale[r]) * gradient[r]
-            w.grad += float(training.pull[r]) * (w.detach() - training.anchor[r])
+            w.grad += FACTOR * float(training.pull[r]) * (w.detach() - training.anchor[r])
             optimizer.step()
     expected = torch.stack([w.detach() for w in parameters])
     rtol = RELATIVE[dtype]
@@ -160,7 +170,9 @@ def test_epsilon_and_the_decay_rates_are_obeyed(kernel):
     first, second = double([[[0.5]], [[0.0]]]), double([[[0.25]], [[0.0]]])
     anchor, rate = torch.zeros(1, 1, 1, dtype=torch.float64), double([0.1, 0.2])
     scale, pull, steps = double([1.0, 1.0]), double([0.0, 0.0]), torch.tensor([3])
-    kernel.adam_step(weight, first, second, gradient, anchor, rate, scale, pull, steps, (0.6, 0.8), 0.5)
+    kernel.adam_step(
+        weight, first, second, gradient, anchor, rate, scale, pull, FACTOR, steps, (0.6, 0.8), 0.5
+    )
     m, v = [0.6 * 0.5 + 0.4 * 3, 0.4 * 1e-4], [0.8 * 0.25 + 0.2 * 9, 0.2 * 1e-8]
     expected = [
         1 - lr * (a / (1 - 0.6**3)) / (math.sqrt(b / (1 - 0.8**3)) + 0.5)
@@ -284,3 +296,15 @@ def test_slopes_of_nan_are_nan_for_their_replica_only(kernel, loss, penalty):
     assert by_penalty[1].isnan()
     for got, expected in zip((by_loss, by_penalty), healthy, strict=True):
         assert torch.equal(got[::2], expected[::2])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_slopes_of_catonis_bound_are_those_of_autograd(kernel):
+    loss = double([0.0, 1e-9, 0.01, 0.3, 0.9, 1.0])
+    penalty, log_c = double([0.0, 3.0, 100.0, 1e-3, 20.0, 5.0]), double([-9.0, 0.0, 1.0, -1.0, 3.0, 0.5])
+    arguments = [t.clone().requires_grad_() for t in (loss, penalty, log_c)]
+    q, k, b = arguments
+    exponent = b.exp() * q + (k + 4.2) / 500
+    expected = torch.autograd.grad((torch.expm1(-exponent) / torch.expm1(-b.exp())).sum(), arguments)
+    for got, right in zip(kernel.catoni_slopes(loss, penalty, log_c, 4.2, 500), expected, strict=True):
+        torch.testing.assert_close(got, right, rtol=1e-9, atol=1e-11)

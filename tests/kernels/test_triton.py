@@ -17,7 +17,15 @@ if not INTERPRETED and not torch.cuda.is_available():
 import triton.language as tl  # noqa: E402
 
 from pbgnet.bounds import differentiable  # noqa: E402
-from pbgnet.kernels import fourier_triton, monte_carlo_triton, step_triton  # noqa: E402
+from pbgnet.kernels import (  # noqa: E402
+    fourier_torch,
+    fourier_triton,
+    layers_torch,
+    layers_triton,
+    monte_carlo_triton,
+    step_torch,
+    step_triton,
+)
 
 DEVICE = "cpu" if INTERPRETED else "cuda"
 FLOATS = [torch.float32, torch.float64]
@@ -350,10 +358,12 @@ def test_adam_step(dtype, n_anchors, betas, monkeypatch):
     for turn in range(3):
         gradient = _weights(4, dtype, seed=5 + turn)
         count += 1
-        step_triton.adam_step(weight, first, second, gradient, anchor, rate, scale, pull, count, betas, 1e-8)
+        step_triton.adam_step(
+            weight, first, second, gradient, anchor, rate, scale, pull, 1.7, count, betas, 1e-8
+        )
         for r, (twin, optimizer) in enumerate(zip(twins, optimizers, strict=True)):
             u = anchor[r % n_anchors].double()
-            twin.grad = scale[r] * gradient[r].double() + pull[r] * (twin.detach() - u)
+            twin.grad = scale[r] * gradient[r].double() + 1.7 * pull[r] * (twin.detach() - u)
             optimizer.step()
     expected = torch.stack([twin.detach() for twin in twins])
     tolerance = 1e-12 if dtype == torch.float64 else 2e-6
@@ -368,7 +378,7 @@ def test_a_replica_at_rest_survives_an_infinite_gradient():
     nothing = torch.zeros(1, dtype=torch.float64, device=DEVICE)
     count = torch.ones(1, dtype=torch.int64, device=DEVICE)
     step_triton.adam_step(
-        weight, first, second, gradient, start, nothing, nothing + 1, nothing, count, (0.9, 0.999), 1e-8
+        weight, first, second, gradient, start, nothing, nothing + 1, nothing, 1.0, count, (0.9, 0.999), 1e-8
     )
     assert torch.equal(weight, start)
 
@@ -398,3 +408,86 @@ def test_seeger_slopes_at_the_ends():
     assert by_loss[0] == 1
     assert by_penalty[0] == 0
     assert float(by_penalty[1]) == pytest.approx(math.exp(-0.1) / 10, rel=1e-13)
+
+
+def test_penalty_of_several_layers(monkeypatch):
+    monkeypatch.setattr(step_triton, "BLOCK", 2)  # every layer is shared by several programs
+    weights = [_weights(4, torch.float32), _weights(4, torch.float32, seed=1)[:, :2], torch.zeros(4, 0, 3)]
+    weights = [w.contiguous().to(DEVICE) for w in weights]
+    anchors = [torch.zeros_like(w[:1]) for w in weights]
+    factors = [12345.6789, 100.0, 1.0]
+    expected = step_torch.penalty(weights, anchors, factors)
+    torch.testing.assert_close(step_triton.penalty(weights, anchors, factors), expected, rtol=1e-13, atol=0)
+
+
+def test_the_penalty_of_an_infinite_weight_is_infinite():
+    weight = _weights(2, torch.float32)
+    weight[1, 0, 0] = math.inf
+    found = step_triton.penalty([weight], [torch.zeros_like(weight)], [3.0])
+    assert found.isinf().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("n", [1, 11377, 123456789])
+def test_catoni_slopes(n):
+    loss = torch.tensor([0.0, 1e-9, 0.01, 0.3, 1.0, math.nan], dtype=torch.float64, device=DEVICE)
+    penalty = torch.tensor([0.0, 3.0, 164.0, 1e5, 20.0, 1.0], dtype=torch.float64, device=DEVICE)
+    log_c = torch.tensor([-9.0, 0.0, 0.28, -1.0, 3.0, 0.0], dtype=torch.float64, device=DEVICE)
+    found = step_triton.catoni_slopes(loss, penalty, log_c, 9.123456789, float(n))
+    for got, right in zip(found, step_torch.catoni_slopes(loss, penalty, log_c, 9.123456789, n), strict=True):
+        torch.testing.assert_close(got, right, rtol=1e-12, atol=1e-13, equal_nan=True)
+
+
+# --- around the layers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_first_means_and_their_pullback(dtype, intercept, transposed, monkeypatch):
+    monkeypatch.setattr(layers_triton, "BLOCK", 16)
+    generator = torch.Generator().manual_seed(0)
+    shape = (3, 5, 7) if transposed else (3, 7, 5)
+    product = 3 * torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).to(DEVICE)
+    product = product.mT if transposed else product
+    found = layers_triton.first_means(product, intercept)
+    assert found.is_contiguous()
+    tolerance = 1e-14 if dtype == torch.float64 else 3e-7
+    wanted = layers_torch.first_means(product, intercept)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=tolerance)
+    grad = torch.randn(found.shape, generator=generator, dtype=torch.float64).to(dtype).to(DEVICE)
+    pulled = layers_triton.pull_back_first_means(grad, product, intercept)
+    wanted = layers_torch.pull_back_first_means(grad, product, intercept)
+    torch.testing.assert_close(pulled, wanted, rtol=2 * tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [1, 7, 1500])
+@pytest.mark.parametrize("shared", [False, True])
+def test_linear_loss(dtype, n, shared):
+    generator = torch.Generator().manual_seed(0)
+    output = (2 * torch.rand(3, n, 1, generator=generator, dtype=torch.float64) - 1).to(dtype).to(DEVICE)
+    y = torch.where(torch.rand((n,) if shared else (3, n), generator=generator) < 0.5, 1.0, -1.0)
+    y = y.to(dtype).to(DEVICE)
+    loss, slope = layers_triton.linear_loss(output[..., 0], y)
+    wanted_loss, wanted_slope = layers_torch.linear_loss(output[..., 0], y)
+    torch.testing.assert_close(loss, wanted_loss, rtol=1e-7 if dtype == torch.float32 else 1e-14, atol=0)
+    torch.testing.assert_close(slope, wanted_slope, rtol=2e-7 if dtype == torch.float32 else 1e-15, atol=0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(2, 1, 1), (3, 10, 11), (2, 5, 300), (1, 33, 129)])
+def test_nodes_are_those_of_the_reference(shape, dtype):
+    generator = torch.Generator().manual_seed(0)
+    weight = 3 * torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).to(DEVICE)
+    found, wanted = (kernel.nodes_for(weight, 5.123456789, 64) for kernel in (fourier_triton, fourier_torch))
+    torch.testing.assert_close(found.step, wanted.step, rtol=1e-14, atol=0)
+    assert found.count.tolist() == wanted.count.tolist()
+    assert found.count.dtype == wanted.count.dtype
+
+
+def test_nodes_of_weights_that_are_no_numbers():
+    weight = torch.ones(4, 2, 3, device=DEVICE)
+    weight[1, 1, 2], weight[2, 0, 0], weight[3] = math.nan, math.inf, 1e30
+    found, wanted = (kernel.nodes_for(weight, 6.0, 100) for kernel in (fourier_triton, fourier_torch))
+    torch.testing.assert_close(found.step, wanted.step, rtol=1e-14, atol=0, equal_nan=True)
+    assert found.count.tolist() == wanted.count.tolist()

@@ -57,12 +57,14 @@ def test_adam_takes_the_steps_of_torch():
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(2, 3, 4, generator=generator, dtype=torch.float64)
     mine, theirs = start.clone(), [start[r].clone().requires_grad_() for r in range(2)]
-    adam = ReplicaAdam([mine], [torch.zeros_like(start)])
+    adam = ReplicaAdam([mine], [torch.zeros_like(start)], [1.0])
     one, zero = torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
     optimisers = [torch.optim.Adam([theirs[r]], lr=rate) for r, rate in enumerate((0.1, 0.01))]
-    for _ in range(20):
+    for i in range(20):
         gradient = torch.randn(2, 3, 4, generator=generator, dtype=torch.float64)
-        adam.step([gradient], torch.tensor([0.1, 0.01], dtype=torch.float64), one, [zero])
+        adam.step(
+            [gradient], torch.tensor([0.1, 0.01], dtype=torch.float64), one, zero, torch.tensor([i + 1])
+        )
         for r, optimiser in enumerate(optimisers):
             theirs[r].grad = gradient[r]
             optimiser.step()

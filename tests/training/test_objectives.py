@@ -23,12 +23,12 @@ def objectives():
 
 @pytest.mark.parametrize("objective", objectives(), ids=lambda o: type(o).__name__)
 def test_slopes_are_the_partial_derivatives(objective):
-    by_loss, by_penalty = objective.slopes(LOSS, PENALTY)
+    slopes = objective.slopes(LOSS, PENALTY)
     step = 1e-5
     in_loss = (objective.value(LOSS + step, PENALTY) - objective.value(LOSS - step, PENALTY)) / (2 * step)
     in_penalty = (objective.value(LOSS, PENALTY + step) - objective.value(LOSS, PENALTY - step)) / (2 * step)
-    torch.testing.assert_close(by_loss, in_loss.detach(), rtol=1e-5, atol=1e-9)
-    torch.testing.assert_close(by_penalty, in_penalty.detach(), rtol=1e-5, atol=1e-9)
+    torch.testing.assert_close(slopes.by_loss, in_loss.detach(), rtol=1e-5, atol=1e-9)
+    torch.testing.assert_close(slopes.by_penalty, in_penalty.detach(), rtol=1e-5, atol=1e-9)
 
 
 def test_seeger_is_the_certified_bound():
@@ -43,7 +43,7 @@ def test_catoni_reaches_the_same_bound_at_its_best_c():
     objective = Catoni(PRIOR, 500, 0.05, torch.from_numpy(best.c).log())
     value = objective.value(LOSS, PENALTY)
     torch.testing.assert_close(value, torch.from_numpy(best.bound), rtol=0, atol=1e-11)
-    assert objective.learned_slopes(LOSS, PENALTY)[0].abs().max() < 1e-6
+    assert objective.slopes(LOSS, PENALTY).by_learned[0].abs().max() < 1e-6
 
 
 def test_fixed_trade_off_orders_posteriors_as_catonis_bound_does():
@@ -67,7 +67,7 @@ def test_the_slope_of_a_learned_c_is_its_partial_derivative():
     objective = Catoni(PRIOR, 500, 0.05, log_c)
     step = 1e-6
     above, below = (Catoni(PRIOR, 500, 0.05, log_c + change).value(LOSS, PENALTY) for change in (step, -step))
-    (slope,) = objective.learned_slopes(LOSS, PENALTY)
+    (slope,) = objective.slopes(LOSS, PENALTY).by_learned
     torch.testing.assert_close(slope, (above - below) / (2 * step), rtol=1e-6, atol=1e-9)
 
 

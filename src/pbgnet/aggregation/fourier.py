@@ -13,6 +13,7 @@ from torch import Tensor
 
 from pbgnet.aggregation.base import Aggregation, check_layer
 from pbgnet.aggregation.fourier_error import (
+    MAX_NODES_TRAINING,
     check_tolerance,
     choose_nodes,
     fourier_error_bound,
@@ -70,10 +71,15 @@ class Fourier(Aggregation):
         return fourier_sum(mean, weight, nodes)
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
-        """The layer and the derivative of the kernels themselves."""
+        """The layer and the derivative of the kernels themselves, with at most `MAX_NODES_TRAINING` nodes."""
         kernel = find_kernel("fourier", mean.device)
-        tolerance = self._tolerance(weight.dtype)
-        nodes = choose_nodes(weight, tolerance, mean if self.adaptive else None, validate_args=False)
+        nodes = choose_nodes(
+            weight,
+            self._tolerance(weight.dtype),
+            mean if self.adaptive else None,
+            validate_args=False,
+            limit=MAX_NODES_TRAINING,
+        )
         value, product = kernel.forward(mean, weight, nodes, keep_product=True)
         return value, lambda grad: kernel.backward(grad, mean, weight, nodes, product)
 

@@ -32,6 +32,9 @@ SMALLEST_TOLERANCE = 1e-100
 # values are not checked, the number is cut much earlier: a replica that diverges must not hold up the others.
 MAX_NODES = 1 << 16
 MAX_NODES_UNCHECKED = 1 << 12
+# Training is cut earlier still. Only a spread above 35 needs more nodes; it comes from high learning rates,
+# costs the most and loses little: the error stays below 0.0005 up to a spread of 60, below 0.02 up to 100.
+MAX_NODES_TRAINING = 32
 
 
 def fourier_error_bound(
@@ -102,7 +105,12 @@ def fourier_rounding_bound(weight: Tensor, nodes: FourierNodes) -> Tensor:
 
 
 def choose_nodes(
-    weight: Tensor, tolerance: float, mean: Tensor | None = None, *, validate_args: bool = True
+    weight: Tensor,
+    tolerance: float,
+    mean: Tensor | None = None,
+    *,
+    validate_args: bool = True,
+    limit: int | None = None,
 ) -> FourierNodes:
     """Choose step and number of nodes so that `fourier_error_bound` stays below the tolerance.
 
@@ -117,6 +125,8 @@ def choose_nodes(
     validate_args : bool, default=True
         Refuse weights that would need too many nodes, which on a GPU waits for the device. Otherwise their
         number is cut, for such weights alone.
+    limit : int, optional
+        Where to cut it.
 
     Returns
     -------
@@ -132,7 +142,8 @@ def choose_nodes(
     (tensor(12), True)
     """
     z = _deviation(check_tolerance(tolerance))
-    limit = MAX_NODES if validate_args else MAX_NODES_UNCHECKED
+    if limit is None:
+        limit = MAX_NODES if validate_args else MAX_NODES_UNCHECKED
     if mean is None or 0 in weight.shape:
         kernel = find_kernel("fourier", weight.device)
         found: FourierNodes = kernel.nodes_for(one_replica_axis(weight.detach()), z, limit)

@@ -77,7 +77,7 @@ def train_batch(
     ]
 
 
-@kept(4)
+@kept(16)
 def _prepared(rows: Rows, unit: bool, device: torch.device) -> tuple[TrainingData, TrainingData]:
     """Training and test rows on the device; kept, for many batches use them."""
     train, test = (

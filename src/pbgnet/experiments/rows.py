@@ -33,12 +33,12 @@ class PaperRows:
         return _rows(run.dataset, self.data_dir, run.split_seed, run.n_train)
 
 
-@kept(2)
+@kept(6)
 def _dataset(name: str, data_dir: str | None) -> Dataset:
     return load_dataset(name, data_dir)
 
 
-@kept(4)
+@kept(8)
 def _rows(name: str, data_dir: str | None, split_seed: int, n_train: int | None) -> Rows:
     split = paper_split(_dataset(name, data_dir), split_seed)
     if n_train is not None and n_train < len(split.train_rows):

@@ -5,6 +5,7 @@ References
 Letarte et al. (2019), "Models overview" and "Hybrid model selection scheme" of the appendix.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -45,14 +46,21 @@ class Selected:
     n_priors : int
         Number of priors among which the data could choose: what the union has to pay for. The paper counts
         architectures alone; a pre-trained prior also depends on the learning rate and on T.
-    honest_bound : float or None
-        The bound that pays for all of them; None where there is none.
     """
 
     algorithm: str
     candidate: Candidate
     n_priors: int
-    honest_bound: float | None
+
+    @functools.cached_property
+    def honest_bound(self) -> float | None:
+        """The bound that pays for all priors; None where there is none. Takes milliseconds."""
+        numbers, spec = self.candidate.numbers, self.candidate.spec
+        if "divergence" not in numbers:
+            return None
+        delta = float(split_delta(spec.delta, self.n_priors))
+        loss = min(1.0, max(0.0, numbers["train_loss"]))
+        return float(seeger_bound(loss, numbers["divergence"], int(numbers["n"]), delta, spec.constant))
 
 
 def _by_validation(candidates: Sequence[Candidate]) -> Candidate:
@@ -111,7 +119,7 @@ def select(algorithm: str, records: Iterable[RunRecord]) -> Selected | None:
         return None
     chosen = rule(candidates)
     n_priors = _count_priors([candidate.spec for candidate in candidates], chosen.spec)
-    return Selected(algorithm, chosen, n_priors, _honest_bound(chosen, n_priors))
+    return Selected(algorithm, chosen, n_priors)
 
 
 def select_all(
@@ -153,12 +161,3 @@ def _count_priors(specs: Sequence[RunSpec], chosen: RunSpec) -> int:
         for spec in specs
     }
     return max(chosen.n_priors, len(keys))
-
-
-def _honest_bound(chosen: Candidate, n_priors: int) -> float | None:
-    numbers, spec = chosen.numbers, chosen.spec
-    if "divergence" not in numbers:
-        return None
-    delta = float(split_delta(spec.delta, n_priors))
-    loss = min(1.0, max(0.0, numbers["train_loss"]))
-    return float(seeger_bound(loss, numbers["divergence"], int(numbers["n"]), delta, spec.constant))

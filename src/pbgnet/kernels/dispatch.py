@@ -34,6 +34,10 @@ KERNELS = {
         "numba": "pbgnet.kernels.fourier_numba",
         "triton": "pbgnet.kernels.fourier_triton",
     },
+    "layers": {
+        "torch": "pbgnet.kernels.layers_torch",
+        "triton": "pbgnet.kernels.layers_triton",
+    },
     "monte_carlo": {
         "torch": "pbgnet.kernels.monte_carlo_torch",
         "triton": "pbgnet.kernels.monte_carlo_triton",
@@ -152,7 +156,7 @@ def _triton_problem(device: torch.device) -> str | None:
             needed = ".".join(map(str, OLDEST_TRITON))
             return f"Triton {version} is too old; version {needed} or later is needed"
         one = torch.ones(1, 1, 1, device=device)
-        kernels.squared_distance(one, one)
+        kernels.penalty([one], [one], [1.0])
     except Exception as error:
         return f"Triton cannot be used ({_in_words(error)}); it needs the package triton and a C compiler"
     return None

@@ -25,8 +25,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pbgnet.kernels.fourier_torch import nodes_for
 from pbgnet.kernels.nodes import FourierNodes
+from pbgnet.kernels.nodes_triton import nodes_for
 
 __all__ = ["Tile", "backward", "differentiate", "evaluate", "forward", "nodes_for"]
 

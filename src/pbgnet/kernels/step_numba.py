@@ -1,6 +1,7 @@
 """The parts of a training step that go over all weights, in one pass each, for CPUs."""
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -9,9 +10,10 @@ from torch import Tensor
 
 from pbgnet.bounds.differentiable import LARGEST_BELOW_ONE, LARGEST_BUDGET, NEWTON_STEPS, SLOPE_BORDER
 from pbgnet.kernels.numba_compiler import compiled, compiled_in_order
+from pbgnet.kernels.step_torch import add_distances
 from pbgnet.kernels.threads import share
 
-__all__ = ["adam_step", "seeger_slopes", "squared_distance"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes", "squared_distance"]
 
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
@@ -24,6 +26,11 @@ def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
     return total
 
 
+def penalty(weights: Sequence[Tensor], anchors: Sequence[Tensor], factors: Sequence[float]) -> Tensor:
+    """Return the penalty of each replica; see `step_torch.penalty`."""
+    return add_distances(squared_distance, weights, anchors, factors)
+
+
 def adam_step(
     weight: Tensor,
     first: Tensor,
@@ -33,6 +40,7 @@ def adam_step(
     rate: Tensor,
     scale: Tensor,
     pull: Tensor,
+    factor: float,
     n_steps: Tensor,
     betas: tuple[float, float],
     epsilon: float,
@@ -40,7 +48,7 @@ def adam_step(
     """Take one step of Adam, in place; see `step_torch.adam_step`."""
     arrays = [t.detach().numpy() for t in (weight, first, second, gradient, anchor, rate, scale, pull)]
     numbers = _rounded(betas, epsilon, arrays[0].dtype)
-    run = partial(_adam, *arrays, int(n_steps), *betas, numbers)
+    run = partial(_adam, *arrays, float(factor), int(n_steps), *betas, numbers)
     share(run, len(arrays[0]), 4 * arrays[0].size)
 
 
@@ -58,6 +66,16 @@ def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> t
     return by_loss, by_penalty
 
 
+def catoni_slopes(
+    loss: Tensor, penalty: Tensor, log_c: Tensor, log_factor: float, n: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the derivatives of Catoni's bound; see `step_torch.catoni_slopes`."""
+    slopes = torch.empty(3, len(loss), dtype=torch.float64)
+    arrays = (t.detach().numpy() for t in (loss, penalty, log_c, slopes))
+    _catoni_slopes(*arrays, float(log_factor), float(n))
+    return slopes[0], slopes[1], slopes[2]
+
+
 @compiled
 def _squared_distance(weight, anchor, total, start, stop):  # type: ignore[no-untyped-def]
     for r in range(start, stop):
@@ -71,8 +89,9 @@ def _squared_distance(weight, anchor, total, start, stop):  # type: ignore[no-un
 
 @compiled
 def _adam(  # type: ignore[no-untyped-def]
-    weight, first, second, gradient, anchor, rate, scale, pull, n_steps, beta1, beta2, numbers, start, stop
-):
+    weight, first, second, gradient, anchor, rate, scale, pull, factor, n_steps, beta1, beta2, numbers,
+    start, stop
+):  # fmt: skip
     """Adam on the replicas start .. stop - 1; `numbers` are in the precision of the weights."""
     rest1, b2, rest2, epsilon = numbers[0], numbers[1], numbers[2], numbers[3]
     rounded = np.empty(4, numbers.dtype)
@@ -82,7 +101,7 @@ def _adam(  # type: ignore[no-untyped-def]
             continue
         rounded[1] = rate[r] / (1.0 - beta1**n_steps)
         rounded[2] = scale[r]
-        rounded[3] = pull[r]
+        rounded[3] = factor * pull[r]
         inverse, step, by_loss, by_distance = rounded[0], rounded[1], rounded[2], rounded[3]
         w, m, v = weight[r].ravel(), first[r].ravel(), second[r].ravel()
         g, u = gradient[r].ravel(), anchor[r % len(anchor)].ravel()
@@ -106,6 +125,17 @@ def _seeger_slopes(loss, penalty, by_loss, by_penalty, log_factor, n):  # type: 
             by_penalty[r] = by_budget / n
         if not 0.0 <= loss[r] <= 1.0:  # cut off, or NaN
             by_loss[r] = 0.0 * loss[r]
+
+
+@compiled_in_order
+def _catoni_slopes(loss, penalty, log_c, slopes, log_factor, n):  # type: ignore[no-untyped-def]
+    for r in range(len(loss)):
+        c = math.exp(log_c[r])
+        exponent = c * loss[r] + (penalty[r] + log_factor) / n
+        rest = -math.expm1(-c)
+        share, bound = math.exp(-exponent) / rest, -math.expm1(-exponent) / rest
+        slopes[0, r], slopes[1, r] = c * share, share / n
+        slopes[2, r] = c * (loss[r] * share - bound * math.exp(-c) / rest)
 
 
 @compiled_in_order

@@ -1,11 +1,13 @@
 """The parts of a training step that go over all weights, in plain PyTorch: reference and fallback."""
 
+from collections.abc import Callable, Sequence
+
 import torch
 from torch import Tensor
 
 from pbgnet.bounds import differentiable
 
-__all__ = ["adam_step", "seeger_slopes", "squared_distance"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes", "squared_distance"]
 
 
 def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
@@ -19,6 +21,32 @@ def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
     return (weight.double() - anchor.double()).square().sum(dim=(-2, -1))
 
 
+def penalty(weights: Sequence[Tensor], anchors: Sequence[Tensor], factors: Sequence[float]) -> Tensor:
+    """Return `1/2 sum_k factor_k |W_k - U_k|^2` of each replica, float64, shape (R,).
+
+    Parameters
+    ----------
+    weights : sequence of Tensor, shapes (R, m, d)
+    anchors : sequence of Tensor, shapes (R, m, d) or (1, m, d)
+    factors : sequence of float
+    """
+    return add_distances(squared_distance, weights, anchors, factors)
+
+
+def add_distances(
+    distance: Callable[[Tensor, Tensor], Tensor],
+    weights: Sequence[Tensor],
+    anchors: Sequence[Tensor],
+    factors: Sequence[float],
+) -> Tensor:
+    """Return the penalty, given a function for the squared distance of one layer."""
+    first, *rest = (
+        distance(weight, anchor) * (0.5 * factor)
+        for weight, anchor, factor in zip(weights, anchors, factors, strict=True)
+    )
+    return sum(rest, start=first)
+
+
 @torch.no_grad()
 def adam_step(
     weight: Tensor,
@@ -29,11 +57,12 @@ def adam_step(
     rate: Tensor,
     scale: Tensor,
     pull: Tensor,
+    factor: float,
     n_steps: Tensor,
     betas: tuple[float, float],
     epsilon: float,
 ) -> None:
-    """Take one step of Adam on `weight`, in place, along `scale gradient + pull (weight - anchor)`.
+    """Take one step of Adam on `weight`, in place, along `scale gradient + factor pull (weight - anchor)`.
 
     Parameters
     ----------
@@ -43,13 +72,15 @@ def adam_step(
     rate, scale, pull : Tensor, float64, shape (R,)
         Learning rate of each replica, and the weights of gradient and pull; a rate of 0 keeps the weights
         of a replica where they are, and leaves open what becomes of its moments.
+    factor : float
+        How often the layer counts in the penalty.
     n_steps : Tensor, int64, shape (1,)
         Number of steps, this one included.
     """
     beta1, beta2 = betas
     steps = n_steps.double()
     correction1, correction2 = 1 - beta1**steps, 1 - beta2**steps
-    by_loss, by_distance = (factor[:, None, None].to(weight.dtype) for factor in (scale, pull))
+    by_loss, by_distance = (each[:, None, None].to(weight.dtype) for each in (scale, factor * pull))
     g = by_loss * gradient + by_distance * (weight - anchor)
     first.lerp_(g, 1 - beta1)
     second.mul_(beta2).addcmul_(g, g, value=1 - beta2)
@@ -71,3 +102,27 @@ def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> t
         bound = differentiable.kl_inverse_upper(loss.clamp(0.0, 1.0), budget, validate_args=False)
     by_loss, by_penalty = torch.autograd.grad(bound.sum(), [loss, penalty])
     return torch.where(loss.isnan(), loss.detach(), by_loss), by_penalty  # clamp has no slope at NaN
+
+
+def catoni_slopes(
+    loss: Tensor, penalty: Tensor, log_c: Tensor, log_factor: float, n: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the derivatives of `(1 - exp(-C loss - (penalty + log_factor) / n)) / (1 - exp(-C))`.
+
+    With B the bound they are `(C, 1/n) exp(-(C loss + budget)) / (1 - exp(-C))`, and in ln C
+    `C (loss exp(-(C loss + budget)) - B exp(-C)) / (1 - exp(-C))`.
+
+    Parameters
+    ----------
+    loss, penalty, log_c : Tensor, float64, shape (R,)
+
+    Returns
+    -------
+    by_loss, by_penalty, by_log_c : Tensor, float64, shape (R,)
+    """
+    c = log_c.exp()
+    exponent = c * loss + (penalty + log_factor) / n
+    rest = -torch.expm1(-c)  # 1 - exp(-C)
+    share = torch.exp(-exponent) / rest
+    bound = -torch.expm1(-exponent) / rest
+    return c * share, share / n, c * (loss * share - bound * torch.exp(-c) / rest)

@@ -10,13 +10,14 @@ graph. Programs never share a cell they write to: results are the same in every 
 
 import math
 import struct
+from collections.abc import Sequence
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["adam_step", "seeger_slopes", "squared_distance"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes", "squared_distance"]
 
 # Elements per program and round, and rounds after which a replica is given to another program.
 BLOCK = 1024
@@ -44,17 +45,34 @@ def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
     -------
     Tensor, float64, shape (R,)
     """
-    n_replicas, size = weight.shape[0], math.prod(weight.shape[1:])
-    if weight.numel() == 0:
-        return weight.new_zeros(n_replicas, dtype=torch.float64)
-    block = min(BLOCK, triton.next_power_of_2(size))
-    n_shares = triton.cdiv(size, block * ROUNDS)
-    total = weight.new_empty(n_shares, n_replicas, dtype=torch.float64)
-    _distance_kernel[(n_replicas * n_shares,)](
-        weight, anchor, total, n_replicas, size, _stride(anchor), n_shares,
-        ROUNDS=ROUNDS, BLOCK=block, num_warps=_warps(block), enable_fp_fusion=True,
-    )  # fmt: skip
-    return total[0] if n_shares == 1 else total.sum(dim=0)
+    return penalty([weight], [anchor], [2.0])
+
+
+def penalty(weights: Sequence[Tensor], anchors: Sequence[Tensor], factors: Sequence[float]) -> Tensor:
+    """Return `1/2 sum_k factor_k |W_k - U_k|^2` of each replica, float64, shape (R,).
+
+    Parameters
+    ----------
+    weights : sequence of Tensor, float32 or float64, contiguous, shapes (R, m, d)
+    anchors : sequence of Tensor, same type, contiguous, shapes (R, m, d) or (1, m, d)
+    factors : sequence of float
+    """
+    n_replicas, sizes = weights[0].shape[0], [math.prod(weight.shape[1:]) for weight in weights]
+    shares = [triton.cdiv(size, BLOCK * ROUNDS) for size in sizes]
+    if n_replicas == 0 or sum(shares) == 0:
+        return weights[0].new_zeros(n_replicas, dtype=torch.float64)
+    parts = weights[0].new_empty(sum(shares), n_replicas, dtype=torch.float64)
+    for weight, anchor, factor, size, n_shares, part in zip(
+        weights, anchors, factors, sizes, shares, parts.split(shares), strict=True
+    ):
+        if n_shares == 0:
+            continue
+        block = min(BLOCK, triton.next_power_of_2(size))
+        _distance_kernel[(n_replicas * n_shares,)](
+            weight, anchor, part, n_replicas, size, _stride(anchor), n_shares, *_three_singles(0.5 * factor),
+            ROUNDS=ROUNDS, BLOCK=block, num_warps=_warps(block), enable_fp_fusion=True,
+        )  # fmt: skip
+    return parts[0] if len(parts) == 1 else parts.sum(dim=0)
 
 
 def adam_step(
@@ -66,11 +84,12 @@ def adam_step(
     rate: Tensor,
     scale: Tensor,
     pull: Tensor,
+    factor: float,
     n_steps: Tensor,
     betas: tuple[float, float],
     epsilon: float,
 ) -> None:
-    """One step of Adam, in place, along `scale gradient + pull (weight - anchor)`.
+    """One step of Adam, in place, along `scale gradient + factor pull (weight - anchor)`.
 
     Parameters
     ----------
@@ -81,6 +100,8 @@ def adam_step(
     rate : Tensor, float64, shape (R,)
         Learning rates. The weights of a replica with rate 0 stay exactly where they are.
     scale, pull : Tensor, float64, shape (R,)
+    factor : float
+        How often the layer counts in the penalty.
     n_steps : Tensor, int64, one element
         The number of this step, 1 for the first.
     betas : tuple of float
@@ -95,8 +116,9 @@ def adam_step(
     logarithms = [math.log(beta) if beta > 0 else -1e300 for beta in betas]
     _adam_kernel[(n_replicas * n_blocks,)](
         weight, first, second, gradient.contiguous(), anchor, rate, scale, pull, n_steps, size,
-        _stride(anchor), n_blocks, KEEP1=betas[0], KEEP2=betas[1], LOG1=logarithms[0], LOG2=logarithms[1],
-        EPSILON=epsilon, BLOCK=block, num_warps=_warps(block), enable_fp_fusion=True,
+        _stride(anchor), n_blocks, *_three_singles(factor), KEEP1=betas[0], KEEP2=betas[1],
+        LOG1=logarithms[0], LOG2=logarithms[1], EPSILON=epsilon, BLOCK=block, num_warps=_warps(block),
+        enable_fp_fusion=True,
     )  # fmt: skip
 
 
@@ -124,6 +146,25 @@ def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: float) ->
     return by_loss, by_penalty
 
 
+def catoni_slopes(
+    loss: Tensor, penalty: Tensor, log_c: Tensor, log_factor: float, n: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Derivatives of Catoni's bound by loss, penalty and ln C; see `step_torch.catoni_slopes`.
+
+    Parameters
+    ----------
+    loss, penalty, log_c : Tensor, float64, contiguous, shape (R,)
+    """
+    slopes = loss.new_empty(3, loss.numel())
+    if loss.numel():
+        block = min(128, triton.next_power_of_2(loss.numel()))
+        _catoni_kernel[(triton.cdiv(loss.numel(), block),)](
+            loss, penalty, log_c, slopes, loss.numel(), *_three_singles(log_factor), *_three_singles(n),
+            BLOCK=block, num_warps=_warps(block), enable_fp_fusion=True,
+        )  # fmt: skip
+    return slopes[0], slopes[1], slopes[2]
+
+
 def _stride(anchor: Tensor) -> int:
     return math.prod(anchor.shape[1:]) if anchor.shape[0] > 1 else 0
 
@@ -144,8 +185,9 @@ def _three_singles(x: float) -> tuple[float, float, float]:
 
 @triton.jit(do_not_specialize=["n_replicas", "size", "stride", "n_shares"])
 def _distance_kernel(
-    weight, anchor, total, n_replicas, size, stride, n_shares, ROUNDS: tl.constexpr, BLOCK: tl.constexpr
-):
+    weight, anchor, total, n_replicas, size, stride, n_shares, factor_a, factor_b, factor_c,
+    ROUNDS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
     program = tl.program_id(0).to(tl.int64)
     share, replica = program % n_shares, program // n_shares
     weight += replica * size
@@ -156,12 +198,15 @@ def _distance_kernel(
         w = tl.load(weight + i, mask=i < size, other=0.0).to(tl.float64)
         difference = w - tl.load(anchor + i, mask=i < size, other=0.0).to(tl.float64)
         sums += difference * difference
-    tl.store(total + share * n_replicas + replica, tl.sum(sums, axis=0))
+    distance = tl.sum(sums, axis=0)
+    factor = ((tl.full((), 0.0, tl.float64) + factor_c) + factor_b) + factor_a
+    tl.store(total + share * n_replicas + replica, factor * distance)
 
 
 @triton.jit(do_not_specialize=["size", "stride", "n_blocks"])
 def _adam_kernel(
     weight, first, second, gradient, anchor, rate, scale, pull, n_steps, size, stride, n_blocks,
+    factor_a, factor_b, factor_c,
     KEEP1: tl.constexpr, KEEP2: tl.constexpr, LOG1: tl.constexpr, LOG2: tl.constexpr,
     EPSILON: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -175,7 +220,8 @@ def _adam_kernel(
     m = tl.load(first + cells, mask=inside, other=0.0)
     v = tl.load(second + cells, mask=inside, other=0.0)
     g = tl.load(gradient + cells, mask=inside, other=0.0)
-    speed, strength = tl.load(rate + replica), tl.load(pull + replica)
+    speed, pulling = tl.load(rate + replica), tl.load(pull + replica)
+    strength = pulling * (((tl.full((), 0.0, tl.float64) + factor_c) + factor_b) + factor_a)
     by_loss = tl.load(scale + replica)
     # Weight and anchor are close: their difference and its pull are formed in float64.
     away = w.to(tl.float64) - u.to(tl.float64)
@@ -209,6 +255,26 @@ def _seeger_kernel(
     by_q = tl.where(p == q, 1.0, by_q)
     tl.store(by_loss + i, tl.where((raw < 0.0) | (raw > 1.0), 0.0, by_q), mask=inside)
     tl.store(by_penalty + i, by_budget / n, mask=inside)
+
+
+@triton.jit(do_not_specialize=["n_replicas"])
+def _catoni_kernel(
+    loss, penalty, log_c, slopes, n_replicas, log_a, log_b, log_c_, n_a, n_b, n_c, BLOCK: tl.constexpr
+):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n_replicas
+    q = tl.load(loss + i, mask=inside, other=0.5)
+    c = tl.exp(tl.load(log_c + i, mask=inside, other=0.0))
+    zero = tl.zeros_like(q)
+    n = ((zero + n_c) + n_b) + n_a
+    budget = (tl.load(penalty + i, mask=inside, other=1.0) + (((zero + log_c_) + log_b) + log_a)) / n
+    exponent = c * q + budget
+    rest = -_exp_less_one(-c)
+    share, bound = tl.exp(-exponent) / rest, -_exp_less_one(-exponent) / rest
+    tl.store(slopes + i, c * share, mask=inside)
+    tl.store(slopes + n_replicas + i, share / n, mask=inside)
+    by_log_c = c * (q * share - bound * tl.exp(-c) / rest)
+    tl.store(slopes + 2 * n_replicas + i, by_log_c, mask=inside)
 
 
 @triton.jit

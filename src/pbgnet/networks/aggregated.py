@@ -17,6 +17,7 @@ from pbgnet.aggregation import Aggregation, make_aggregation, product_unit, prop
 from pbgnet.autograd import Pullback, full_precision
 from pbgnet.bounds import tree_divergence
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.kernels import find_kernel
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import append_one, unit_rows
@@ -177,12 +178,14 @@ class AggregatedNetwork(nn.Module):
             Weights to use instead of the network's own.
         """
         first, *rest = (w.detach() for w in (self.weights if weights is None else weights))
+        intercept, layers = self.architecture.intercept, find_kernel("layers", first.device)
         with full_precision(first.device):
-            pre_activation, first_pullback = first_product_with_pullback(rows, first)
-            mean = torch.erf(pre_activation / math.sqrt(2))
+            product, first_pullback = first_product_with_pullback(rows, first)
+            inputs = mean = layers.first_means(product, intercept and bool(rest))
             pullbacks = []
-            for weight in rest:
-                inputs = append_one(mean) if self.architecture.intercept else mean.contiguous()
+            for k, weight in enumerate(rest):
+                if k > 0:
+                    inputs = append_one(mean) if intercept else mean.contiguous()
                 mean, pullback = self.aggregation.with_pullback(inputs, weight)
                 pullbacks.append(pullback)
 
@@ -190,12 +193,13 @@ class AggregatedNetwork(nn.Module):
             gradients = []
             with torch.no_grad(), full_precision(first.device):
                 in_mean = grad.unsqueeze(-1)
-                for pullback in reversed(pullbacks):
+                for k, pullback in reversed(list(enumerate(pullbacks))):
                     in_mean, in_weight = pullback(in_mean.contiguous())
-                    in_mean = in_mean[..., :-1] if self.architecture.intercept else in_mean
+                    if k > 0 and intercept:
+                        in_mean = in_mean[..., :-1]
                     gradients.append(in_weight)
-                slope = torch.exp(-0.5 * pre_activation.square()) * math.sqrt(2 / math.pi)
-                gradients.append(first_pullback(in_mean * slope))
+                in_product = layers.pull_back_first_means(in_mean, product, intercept and bool(rest))
+                gradients.append(first_pullback(in_product))
             return tuple(reversed(gradients))
 
         return mean[..., 0], pull_back

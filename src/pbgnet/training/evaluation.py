@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.autograd import Pullback
+from pbgnet.kernels import find_kernel
 from pbgnet.networks import PreparedRows, linear_loss
 from pbgnet.training.data import TrainingData
 from pbgnet.training.memory import Portion
@@ -65,9 +66,8 @@ def batch_gradients(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return the mean linear loss of each replica (R,), float64, and its gradient in the weights."""
     output, pull_back = network.output_with_pullback(rows, weights)
-    agreement = (y * output).mean(dim=-1, dtype=torch.float64)
-    slope = (y * (-0.5 / output.shape[-1])).expand_as(output)
-    return 0.5 - 0.5 * agreement, pull_back(slope)
+    loss, slope = find_kernel("layers", output.device).linear_loss(output, y)
+    return loss, pull_back(slope)
 
 
 def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:

@@ -33,7 +33,7 @@ class Slopes:
 
     by_loss: Tensor
     by_penalty: Tensor
-    by_learned: list[Tensor]
+    by_learned: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,32 +60,24 @@ class Objective(ABC):
     def penalty(self, weights: Sequence[Tensor]) -> Tensor:
         """Return the penalty on the weights, float64, shape (R,); not differentiable by autograd."""
         kernel = find_kernel("step", weights[0].device)
-        parts = [kernel.squared_distance(w.detach(), u) for w, u in zip(weights, self.anchors, strict=True)]
-        factors = self.multiplicities()
-        total: Tensor = parts[0] * (0.5 * factors[0])
-        for part, factor in zip(parts[1:], factors[1:], strict=True):
-            total = torch.add(total, part, alpha=0.5 * factor)
+        total: Tensor = kernel.penalty([w.detach() for w in weights], self.anchors, self.multiplicities())
         return total
 
     @abstractmethod
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
         """Return the objective, float64, shape (R,)."""
 
-    def slopes_at(self, loss: Tensor, weights: Sequence[Tensor]) -> "Slopes":
+    def slopes_at(self, loss: Tensor, weights: Sequence[Tensor]) -> Slopes:
         """Return all partial derivatives at a loss and at the penalty of the weights."""
-        penalty = torch.zeros_like(loss) if self.is_linear else self.penalty(weights)
-        return Slopes(*self.slopes(loss, penalty), self.learned_slopes(loss, penalty))
+        # A linear objective does not look at the penalty: anything of its shape will do.
+        return self.slopes(loss, loss if self.is_linear else self.penalty(weights))
 
     @abstractmethod
-    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the partial derivatives by loss and by penalty, each of shape (R,)."""
+    def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
+        """Return all partial derivatives at a loss and a penalty."""
 
     def learned(self) -> list[Tensor]:
         """Return parameters of the objective itself, shapes (R,), that are learned along with the weights."""
-        return []
-
-    def learned_slopes(self, loss: Tensor, penalty: Tensor) -> list[Tensor]:
-        """Return the partial derivatives by the learned parameters."""
         return []
 
     def take(self, replicas: Tensor) -> Self:
@@ -127,9 +119,9 @@ class LinearLoss(Objective):
         """Loss plus decay."""
         return loss + self.weight_decay * penalty
 
-    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+    def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
         """One, and the decay."""
-        return torch.ones_like(self.weight_decay), self.weight_decay
+        return Slopes(torch.ones_like(self.weight_decay), self.weight_decay)
 
     def take(self, replicas: Tensor) -> Self:
         """Return the objective of some replicas."""
@@ -173,12 +165,11 @@ class Seeger(_Divergence):
             loss, penalty, self.n, self.delta, self.constant, validate_args=False
         )
 
-    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+    def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
         """Those of the inverse of kl."""
         kernel = find_kernel("step", loss.device)
         log_factor = _log_factor(self.n, self.delta, self.constant)
-        by_loss, by_penalty = kernel.seeger_slopes(loss, penalty, log_factor, self.n)
-        return by_loss, by_penalty
+        return Slopes(*kernel.seeger_slopes(loss, penalty, log_factor, self.n))
 
 
 @dataclass(frozen=True)
@@ -201,9 +192,9 @@ class FixedTradeOff(_Divergence):
         """Loss and divergence, weighted."""
         return self.c * loss + penalty / self.n
 
-    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+    def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
         """C, and 1 / n."""
-        return self.c, torch.full_like(self.c, 1 / self.n)
+        return Slopes(self.c, torch.full_like(self.c, 1 / self.n))
 
     def take(self, replicas: Tensor) -> Self:
         """Return the objective of some replicas."""
@@ -233,26 +224,16 @@ class Catoni(_Divergence):
             loss, penalty, self.n, self.delta, self.log_c.exp(), self.constant, validate_args=False
         )
 
-    def slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
-        """`(C, 1/n) exp(-(C loss + budget)) / (1 - exp(-C))`."""
-        c = self.log_c.exp()
-        share = torch.exp(-self._exponent(c, loss, penalty)) / -torch.expm1(-c)
-        return c * share, share / self.n
+    def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
+        """By loss, penalty and the logarithm of C."""
+        kernel = find_kernel("step", loss.device)
+        log_factor = _log_factor(self.n, self.delta, self.constant)
+        by_loss, by_penalty, by_log_c = kernel.catoni_slopes(loss, penalty, self.log_c, log_factor, self.n)
+        return Slopes(by_loss, by_penalty, (by_log_c,))
 
     def learned(self) -> list[Tensor]:
         """The logarithm of C."""
         return [self.log_c]
-
-    def learned_slopes(self, loss: Tensor, penalty: Tensor) -> list[Tensor]:
-        """`C (loss exp(-(C loss + budget)) - bound exp(-C)) / (1 - exp(-C))`."""
-        c = self.log_c.exp()
-        exponent = self._exponent(c, loss, penalty)
-        rest = -torch.expm1(-c)  # 1 - exp(-C)
-        bound = -torch.expm1(-exponent) / rest
-        return [c * (loss * torch.exp(-exponent) - bound * torch.exp(-c)) / rest]
-
-    def _exponent(self, c: Tensor, loss: Tensor, penalty: Tensor) -> Tensor:
-        return c * loss + (penalty + _log_factor(self.n, self.delta, self.constant)) / self.n
 
     def take(self, replicas: Tensor) -> Self:
         """Return the objective of some replicas."""

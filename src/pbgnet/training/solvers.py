@@ -139,10 +139,12 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
         _write(weights, x)
         loss, gradients = loss_and_gradients(problem.network, problem.data)
         penalty = objective.penalty(weights)
-        by_loss, by_penalty = objective.slopes(loss, penalty)
+        slopes = objective.slopes(loss, penalty)
         total = []
         for g, w, u, m in zip(gradients, weights, objective.anchors, objective.multiplicities(), strict=True):
-            scale, pull = (factor[:, None, None].to(w.dtype) for factor in (by_loss, m * by_penalty))
+            scale, pull = (
+                factor[:, None, None].to(w.dtype) for factor in (slopes.by_loss, m * slopes.by_penalty)
+            )
             total.append(scale * g + pull * (w - u))
         last.update(loss=loss, penalty=penalty)
         return objective.value(loss, penalty).detach(), _read(total)

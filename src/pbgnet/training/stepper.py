@@ -5,7 +5,7 @@ included, so that the same code runs eagerly or is captured once and replayed.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
@@ -21,6 +21,9 @@ from pbgnet.training.objectives import Objective
 __all__ = ["Stepper"]
 
 _one_capture_at_a_time = threading.Lock()
+
+# Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
+STEPS_PER_GRAPH = 16
 
 
 class Stepper:
@@ -49,16 +52,21 @@ class Stepper:
         self.running = running.clone()
         self.rate = torch.zeros_like(running)
         self.total = torch.zeros_like(running)
-        self.adam = ReplicaAdam(self.weights, objective.anchors)
+        self.adam = ReplicaAdam(self.weights, objective.anchors, objective.multiplicities())
         # The objective's own parameters, seen as matrices that nothing pulls.
         learned = [p.detach()[:, None, None] for p in objective.learned()]
-        self.learning = [ReplicaAdam([p], [torch.zeros_like(p)]) for p in learned]
-        self._position = torch.zeros(1, dtype=torch.int64, device=running.device)
+        self.learning = [ReplicaAdam([p], [torch.zeros_like(p)], [0.0]) for p in learned]
+        self._ones = torch.ones_like(running)
+        # Position in the epoch and steps since the beginning: views of one tensor, counted up together.
+        self._counters = torch.zeros(2, dtype=torch.int64, device=running.device)
+        self._position, self._n_steps = self._counters[:1], self._counters[1:]
         self._ramp = running.new_empty(len(batches))
         self._order = torch.empty(
             len(batches), len(running), batches.size, dtype=torch.int64, device=running.device
         )
-        self._graph: torch.cuda.CUDAGraph | None = None
+        self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
+        # Graphs that run one after the other, and leave nothing behind, may use the same memory.
+        self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
         self._capturing = False
         # The running average looks back about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
@@ -80,9 +88,13 @@ class Stepper:
         self.rate.copy_(rate)
         self.total.zero_()
         self._position.zero_()
-        step = self._captured() if self._capturable() else self._step
-        for _ in range(len(self.batches)):
-            step()
+        if self._capturable():
+            whole, rest = divmod(len(self.batches), STEPS_PER_GRAPH)
+            for n_steps in [STEPS_PER_GRAPH] * whole + [rest] * bool(rest):
+                self._captured(n_steps).replay()
+        else:
+            for _ in range(len(self.batches)):
+                self._step()
         return self.total / len(self.batches)
 
     def take(self, replicas: Tensor) -> "Stepper":
@@ -97,6 +109,7 @@ class Stepper:
         mine, theirs = [self.adam, *self.learning], [other.adam, *other.learning]
         for old, new in zip(mine, theirs, strict=True):
             new.take_moments(old, replicas)
+        other._counters.copy_(self._counters)
         return other
 
     def _step(self) -> None:
@@ -106,11 +119,10 @@ class Stepper:
         self.total += loss
         slopes = self.objective.slopes_at(self.running, self.weights)
         pull = slopes.by_penalty * self._ramp.index_select(0, self._position)
-        pulls = [pull * factor for factor in self.objective.multiplicities()]
-        self.adam.step(gradients, self.rate, slopes.by_loss, pulls)
+        self._counters += 1
+        self.adam.step(gradients, self.rate, slopes.by_loss, pull, self._n_steps)
         for adam, slope in zip(self.learning, slopes.by_learned, strict=True):
-            adam.step([slope[:, None, None]], self.rate, torch.ones_like(pull), [torch.zeros_like(pull)])
-        self._position += 1
+            adam.step([slope[:, None, None]], self.rate, self._ones, self._ones, self._n_steps)
 
     def _gradients(self, index: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
         """Loss and gradient of each replica on its batch; nothing is changed, so it can be repeated."""
@@ -137,23 +149,22 @@ class Stepper:
         on_gpu = self.running.device.type == "cuda"
         return on_gpu and self.network.capturable and not isinstance(self.batches.data.rows, SparseRows)
 
-    def _captured(self) -> Callable[[], None]:
-        if self._graph is None:
-            self.portion.attempt(self._capture)
-        assert self._graph is not None
-        return self._graph.replay
+    def _captured(self, n_steps: int) -> torch.cuda.CUDAGraph:
+        if n_steps not in self._graphs:
+            self.portion.attempt(lambda: self._capture(n_steps))
+        return self._graphs[n_steps]
 
-    def _capture(self) -> None:
-        """Record a step; the steps that warm up the kernels are undone, also where memory runs out."""
+    def _capture(self, n_steps: int) -> None:
+        """Record some steps; those that warm up the kernels are undone, also where memory runs out."""
         state = self._state()
         kept = [tensor.clone() for tensor in state]
         try:
-            self._graph = self._record_step()
+            self._graphs[n_steps] = self._record(n_steps)
         finally:
             for tensor, value in zip(state, kept, strict=True):
                 tensor.copy_(value)
 
-    def _record_step(self) -> torch.cuda.CUDAGraph:
+    def _record(self, n_steps: int) -> torch.cuda.CUDAGraph:
         here = torch.cuda.current_stream(self.running.device)
         # The default stream cannot be captured. Any other belongs to the caller, and is used: new ones come
         # from a small pool, and the one next in turn may be that of another thread.
@@ -161,7 +172,7 @@ class Stepper:
         stream = torch.cuda.Stream(self.running.device) if on_default else here
         stream.wait_stream(here)
         with torch.cuda.stream(stream):
-            for _ in range(2):
+            for _ in range(0 if self._graphs else 2):
                 self._position.zero_()  # an epoch may have one step only
                 self._step()
         here.wait_stream(stream)
@@ -170,20 +181,23 @@ class Stepper:
             graph.register_generator_state(generator)
         self._capturing = True
         try:
-            # Blind to what other threads do meanwhile; but a capture begins by waiting for the whole
-            # device, which no other capture survives.
-            with (
-                _one_capture_at_a_time,
-                torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"),
-            ):
-                self._step()
+            with _one_capture_at_a_time, torch.cuda.stream(stream):
+                self._record_into(graph, n_steps)
         finally:
             self._capturing = False
         return graph
+
+    def _record_into(self, graph: torch.cuda.CUDAGraph, n_steps: int) -> None:
+        """Capture steps without `torch.cuda.graph`, which would wait for the work of all other threads."""
+        graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
+        try:
+            for _ in range(n_steps):
+                self._step()
+        finally:
+            graph.capture_end()
 
     def _state(self) -> list[Tensor]:
         """Every tensor that a step changes."""
         optimisers = [self.adam, *self.learning]
         moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
-        counts = [adam.n_steps for adam in optimisers]
-        return [*moments, *counts, self.running, self.total, self._position]
+        return [*moments, self.running, self.total, self._counters]
