@@ -16,6 +16,7 @@ from pbgnet.aggregation import (
     fourier_error_bound,
     fourier_rounding_bound,
 )
+from pbgnet.aggregation.fourier_error import MAX_NODES_TRAINING
 from pbgnet.aggregation.fourier_function import fourier_sum
 from pbgnet.exceptions import DomainError, DtypeError, SecondDerivativeError, ShapeError
 from pbgnet.kernels import use_backend
@@ -169,6 +170,18 @@ def test_nodes_serve_the_widest_neuron_of_each_replica():
     assert (nodes.step.diff() < 0).all()
     assert nodes.largest_count == choose_nodes(weight[2], 1e-8).largest_count
     assert (fourier_error_bound(weight, nodes.step, nodes.count) <= 1e-8).all()
+
+
+@pytest.mark.parametrize(("spread", "at_most"), [(30.0, 1e-6), (60.0, 5e-4), (100.0, 0.02)])
+def test_training_cuts_the_nodes_of_wide_spreads_and_says_what_it_loses(spread, at_most):
+    mean, weight = draw_layer(8, 9, 1.0, 0.3)
+    weight = weight * (spread * 3 / weight.abs().sum(dim=-1).max())  # a = w / sqrt(9)
+    trained, _ = Fourier(tolerance=1e-6).with_pullback(mean[None], weight[None])
+    nodes = choose_nodes(weight, 1e-6, limit=MAX_NODES_TRAINING)
+    proved = float(fourier_error_bound(weight, nodes.step, nodes.count).max())
+    error = float((trained[0] - expected_sign(mean, weight)).abs().max())
+    assert error <= proved <= at_most
+    assert (int(choose_nodes(weight, 1e-6).count) > MAX_NODES_TRAINING) == (spread > 35)
 
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():
