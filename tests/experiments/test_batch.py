@@ -58,6 +58,7 @@ def test_batches_hold_what_differs_in_learning_rate_and_weight_decay_alone(spec)
         "dataset": "x",
         "split_seed": 5,
         "n_train": 7,
+        "scaling": "none",
         "training": "mlp",
         "hidden_layers": 2,
         "hidden_size": 9,
@@ -77,7 +78,7 @@ def test_batches_hold_what_differs_in_learning_rate_and_weight_decay_alone(spec)
         "n_predictions": 9,
     }
     apart = [replace(base, **{name: value}) for name, value in other_fields.items()]
-    mixed = [together[0], *apart[:9], *together[1:3], *apart[9:], together[3]]
+    mixed = [together[0], *apart[:10], *together[1:3], *apart[10:], together[3]]
     batches = batches_of(mixed)
     assert batches == [together, *([run] for run in apart)]
 

@@ -15,6 +15,7 @@ OTHER_VALUES = {
     "dataset": "adult",
     "split_seed": 1,
     "n_train": 500,
+    "scaling": "none",
     "training": "loss",
     "hidden_layers": 2,
     "hidden_size": 50,

@@ -2,10 +2,11 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from pbgnet.exceptions import DamagedFileError, OptionError, UnknownNameError
-from pbgnet.experiments import RunSpec, load_study, study_names
+from pbgnet.experiments import PaperRows, RunSpec, load_study, study_names
 
 PAPER_SETS = ("ads", "adult", "mnist17", "mnist49", "mnist56", "mnistLH")
 ALGORITHMS = ("mlp", "pbgnet_l", "pbgnet_l_bnd", "pbgnet", "pbgnet_pre")
@@ -84,6 +85,18 @@ def test_the_optimisation_is_that_of_the_appendix(name):
     shares = {(run.validation_fraction, run.prior_fraction, run.delta, run.n_priors) for run in study.runs}
     assert shares == {(0.2, 0.5, 0.05, 9)}
     assert {(run.objective, run.constant) for run in study.runs} == {("catoni", "paper")}
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_only_the_exact_study_leaves_indicators_as_they_are(name):
+    assert values(load_study(name), "scaling") == {"numeric" if name == "exact" else "paper"}
+
+
+@pytest.mark.parametrize("scaling", ["paper", "none"])
+def test_rows_are_scaled_as_the_run_says(scaling):
+    rows = PaperRows()(RunSpec("breast", scaling=scaling))
+    spread = np.concatenate([rows.x_train, rows.x_test]).std(axis=0)
+    assert np.allclose(spread, 1, atol=1e-3) == (scaling == "paper")
 
 
 @pytest.mark.parametrize("name", ["exact", "variance", "training-size"])

@@ -30,7 +30,7 @@ class PaperRows:
 
     def __call__(self, run: RunSpec) -> Rows:
         """Return the rows of a run; the same object for runs that share them."""
-        return _rows(run.dataset, self.data_dir, run.split_seed, run.n_train)
+        return _rows(run.dataset, self.data_dir, run.split_seed, run.n_train, run.scaling)
 
 
 @kept(6)
@@ -39,8 +39,8 @@ def _dataset(name: str, data_dir: str | None) -> Dataset:
 
 
 @kept(8)
-def _rows(name: str, data_dir: str | None, split_seed: int, n_train: int | None) -> Rows:
-    split = paper_split(_dataset(name, data_dir), split_seed)
+def _rows(name: str, data_dir: str | None, split_seed: int, n_train: int | None, scaling: str) -> Rows:
+    split = paper_split(_dataset(name, data_dir), split_seed, scaling=scaling)
     if n_train is not None and n_train < len(split.train_rows):
         split = training_subset(split, n_train, split_seed)
     return Rows(split.X_train, split.y_train, split.X_test, split.y_test)

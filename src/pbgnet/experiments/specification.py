@@ -40,6 +40,8 @@ class RunSpec:
         Of the random 75/25 split.
     n_train : int or None
         Number of training rows that are used; None for all.
+    scaling : {"paper", "numeric", "none"}
+        Which columns are standardised; see `pbgnet.datasets.SCALINGS`.
     training : {"mlp", "loss", "bound", "pretrained"}
         What is minimised: the linear loss of a tanh network, that of the aggregate, the bound from a random
         prior, or the bound from a prior trained on half of the rows.
@@ -74,6 +76,7 @@ class RunSpec:
     dataset: str
     split_seed: int = 0
     n_train: int | None = None
+    scaling: str = "paper"
     training: str = "bound"
     hidden_layers: int = 1
     hidden_size: int = 10
