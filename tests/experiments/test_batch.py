@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pbgnet.experiments import batch as module
-from pbgnet.experiments.batch import batches_of, train_batch
+from pbgnet.experiments.batch import HYBRID_COURSE, batches_of, train_batch
 from pbgnet.networks import TanhNetwork
 from pbgnet.training.journal import Journal
 
@@ -66,6 +66,7 @@ def test_batches_hold_what_differs_in_learning_rate_and_weight_decay_alone(spec)
         "batch_size": 8,
         "seed": 4,
         "objective": "seeger",
+        "solver": "hybrid",
         "max_epochs": 9,
         "plateau_patience": 9,
         "stopping_patience": 9,
@@ -186,10 +187,11 @@ def test_the_prior_of_a_pretrained_run_is_where_pretraining_ended(breast, grid, 
     (phase, epochs, trained), (last_phase, last_epochs, _) = ends
     assert (phase, epochs, last_phase, last_epochs) == ("prior", 3, "bound", 5)
     network = judged[0][1]
+    order = np.argsort(np.argsort([run.learning_rate for run in runs]))  # priors are trained by rising rate
     for prior, weight in zip(network.prior_weights, trained, strict=True):
-        assert torch.equal(prior, weight)
+        assert torch.equal(prior, weight[order])
     assert not torch.equal(trained[0][0], trained[0][1])  # the prior depends on the learning rate
-    assert not torch.equal(trained[0], network.weights[0])
+    assert not torch.equal(network.prior_weights[0], network.weights[0])
 
 
 @pytest.mark.parametrize("training", TRAININGS)
@@ -327,3 +329,25 @@ def test_a_training_that_is_cut_short_has_no_results(breast, spec, training):
 
     with pytest.raises(KeyboardInterrupt):
         train_batch([spec(training)], breast, CPU, Impatient())
+
+
+def test_restarts_have_one_prior_and_their_own_batches(breast, spec, problems):
+    runs = [spec("pretrained", restart=restart, pretraining_epochs=2) for restart in (0, 1)]
+    assert batches_of(runs) == [runs]
+    results = train_batch(runs, breast, CPU)
+    pretraining, training = problems
+    assert len(pretraining.seeds) == 1
+    assert training.seeds[0] != training.seeds[1]
+    for prior in training.objective.anchors:
+        assert torch.equal(prior[0], prior[1])
+    assert results[0]["objective"]["divergence"] != results[1]["objective"]["divergence"]
+
+
+def test_the_hybrid_solver_ends_at_a_smaller_bound(breast, spec):
+    run = spec("bound", objective="seeger", max_epochs=8)
+    adam, hybrid = (
+        train_batch([replace(run, solver=solver)], breast, CPU)[0]["objective"]
+        for solver in ("adam", "hybrid")
+    )
+    assert hybrid["bound"] < adam["bound"]
+    assert hybrid["epoch"] == HYBRID_COURSE.max_epochs

@@ -24,6 +24,8 @@ OTHER_VALUES = {
     "learning_rate": 0.01,
     "batch_size": 32,
     "seed": 1,
+    "restart": 1,
+    "solver": "hybrid",
     "objective": "seeger",
     "max_epochs": 151,
     "plateau_patience": 6,

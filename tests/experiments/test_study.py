@@ -14,7 +14,7 @@ ALGORITHMS = ("mlp", "pbgnet_l", "pbgnet_l_bnd", "pbgnet", "pbgnet_pre")
 # Runs of each training: data sets x splits x architectures x T x weight decays x learning rates.
 EXPECTED = {
     "paper": {"mlp": 6 * 9 * 9, "loss": 6 * 9 * 45, "bound": 6 * 9 * 15, "pretrained": 6 * 9 * 15},
-    "exact": {"mlp": 6 * 9 * 9, "loss": 6 * 9 * 9, "bound": 6 * 9 * 3, "pretrained": 6 * 9 * 3},
+    "exact": {"mlp": 6 * 9 * 9, "loss": 6 * 9 * 9, "bound": 6 * (27 + 12), "pretrained": 6 * (27 + 12)},
     "variance": {"mlp": 120 * 9, "loss": 120 * 9, "bound": 120 * 3, "pretrained": 120 * 3},
     "sample-size": {"loss": 120 * 7, "bound": 120 * 7},
     "training-size": {"loss": 10 * 7 * 9, "bound": 10 * 7 * 3},
@@ -84,7 +84,12 @@ def test_the_optimisation_is_that_of_the_appendix(name):
     assert common == {(150, 5, 20, 20, 20)}
     shares = {(run.validation_fraction, run.prior_fraction, run.delta, run.n_priors) for run in study.runs}
     assert shares == {(0.2, 0.5, 0.05, 9)}
-    assert {(run.objective, run.constant) for run in study.runs} == {("catoni", "paper")}
+    assert values(study, "constant") == {"paper"}
+    paper = ("catoni", "adam")
+    bound = ("seeger", "hybrid") if name == "exact" else paper
+    for training, expected in {"mlp": paper, "loss": paper, "bound": bound, "pretrained": bound}.items():
+        chosen = [run for run in study.runs if run.training == training]
+        assert {(run.objective, run.solver) for run in chosen} == {expected}
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -150,7 +155,7 @@ def test_a_narrowed_study_has_the_runs_that_were_asked_for_and_no_others():
     assert {(run.dataset, run.training) for run in narrow.runs} == {
         (dataset, training) for dataset in ("ads", "adult") for training in ("bound", "mlp")
     }
-    assert len(narrow.runs) == 2 * (81 + 27)
+    assert len(narrow.runs) == 2 * (81 + 27 + 12)
     assert set(narrow.runs) <= set(study.runs)
     assert study.narrowed() == study
 

@@ -1,7 +1,7 @@
 """Trains a batch of runs side by side, and judges every network it gives.
 
-Runs of a batch differ in learning rate and weight decay only; their networks have one shape and see the
-same rows, so they are replicas of one fit.
+Runs of a batch differ in learning rate, weight decay and restart only; their networks have one shape and see
+the same rows, so they are replicas of one fit.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,15 @@ from pbgnet.training.data import TrainingData, prepare_rows
 from pbgnet.training.evaluation import Trainable, empirical_loss
 from pbgnet.training.journal import Journal
 from pbgnet.training.objectives import Catoni, LinearLoss, Objective, Seeger
-from pbgnet.training.solvers import Course, Problem, solve_adam
+from pbgnet.training.solvers import Course, Problem, solve_adam, solve_hybrid
 
 __all__ = ["Rows", "batches_of", "train_batch"]
 
 # What a seed is for; every use has its own stream.
 WEIGHTS, BATCHES, PRIOR_BATCHES, VALIDATION, PRIOR_ROWS, SAMPLING = range(6)
+
+# Adam only looks for a good basin of the bound there: few epochs of large batches.
+HYBRID_COURSE = Course(batch_size=256, max_epochs=8)
 
 
 @dataclass(frozen=True, eq=False)  # told apart by identity, so that what is made of them can be kept
@@ -44,7 +47,7 @@ def batches_of(runs: Sequence[RunSpec]) -> list[list[RunSpec]]:
     """Put runs that can be trained side by side together, in the order of their first."""
     groups: dict[RunSpec, list[RunSpec]] = {}
     for run in runs:
-        groups.setdefault(replace(run, learning_rate=0.0, weight_decay=0.0), []).append(run)
+        groups.setdefault(replace(run, learning_rate=0.0, weight_decay=0.0, restart=0), []).append(run)
     return list(groups.values())
 
 
@@ -56,7 +59,7 @@ def train_batch(
     Parameters
     ----------
     runs : sequence of RunSpec
-        That differ in learning rate and weight decay alone.
+        That differ in learning rate, weight decay and restart alone.
     rows : Rows
     device : torch.device
     journal : Journal, optional
@@ -98,6 +101,7 @@ class _Batch:
         self.device, self.journal = device, journal
         self.rates = self._numbers([run.learning_rate for run in runs])
         self.decays = self._numbers([run.weight_decay for run in runs])
+        self.restarts = [run.restart for run in runs]
         self.course = Course(
             self.run.batch_size, self.run.max_epochs, self.run.plateau_patience, self.run.stopping_patience
         )
@@ -124,12 +128,17 @@ class _Batch:
 
     def pretrained(self) -> Judged:
         """The aggregate by the bound, from a prior trained on part of the rows; the others are certified."""
-        network = AggregatedNetwork(self._replicated(self._first_weights()), aggregation=self.aggregation)
+        # One prior for each rate: restarts have the same, to the last bit.
+        rates, of_run = self.rates.unique(return_inverse=True)
+        priors = AggregatedNetwork(
+            self._replicated(self._first_weights(), len(rates)), aggregation=self.aggregation
+        )
         prior_rows, certified = self._shares(PRIOR_ROWS, self.run.prior_fraction)
-        objective = LinearLoss.of(list(network.weights), torch.zeros_like(self.decays))
+        objective = LinearLoss.of(list(priors.weights), torch.zeros_like(rates))
         course = replace(self.course, max_epochs=self.run.pretraining_epochs)
-        problem = Problem(network, prior_rows, objective, self._batch_seeds(PRIOR_BATCHES), self.rates)
-        solve_adam(problem, course, self.journal, "prior")
+        seeds = self._batch_seeds(PRIOR_BATCHES, [0] * len(rates))
+        solve_adam(Problem(priors, prior_rows, objective, seeds, rates), course, self.journal, "prior")
+        network = priors.take(of_run)
         network.fix_prior()
         return self._minimise_bound(network, certified)
 
@@ -178,11 +187,17 @@ class _Batch:
             delta = float(split_delta(self.run.delta, self.run.n_priors))
             log_c = torch.zeros_like(self.rates)
             objective = Catoni(network.prior_weights, len(certified), delta, log_c, self.run.constant)
-        best = BestEpoch("objective", restore=False)
-        problem = Problem(network, certified, objective, self._batch_seeds(BATCHES), self.rates)
-        solve_adam(problem, self.course, self.journal, "bound", [best])
-        assert best.epoch is not None
-        return {"objective": self._judge(network, certified) | {"epoch": best.epoch}}
+        seeds = self._batch_seeds(BATCHES, self.restarts)
+        problem = Problem(network, certified, objective, seeds, self.rates)
+        if self.run.solver == "hybrid":
+            solve_hybrid(problem, HYBRID_COURSE, self.journal, "bound")
+            epoch = torch.full_like(self.rates, HYBRID_COURSE.max_epochs)
+        else:
+            best = BestEpoch("objective", restore=False)
+            solve_adam(problem, self.course, self.journal, "bound", [best])
+            assert best.epoch is not None
+            epoch = best.epoch
+        return {"objective": self._judge(network, certified) | {"epoch": epoch}}
 
     def _judge(self, network: TanhNetwork | AggregatedNetwork, certified: TrainingData) -> dict[str, Tensor]:
         return judge(network, self.run, certified, self.test)
@@ -204,16 +219,17 @@ class _Batch:
         n_features = self.train.rows.shape[-1] - 1
         return initial_weights(n_features, self.run.hidden_layer_sizes, generator=generator)
 
-    def _replicated(self, weights: Sequence[Tensor]) -> list[Tensor]:
-        return [w.to(self.device).expand(len(self.rates), *w.shape).clone() for w in weights]
+    def _replicated(self, weights: Sequence[Tensor], count: int | None = None) -> list[Tensor]:
+        return [w.to(self.device).expand(count or len(self.rates), *w.shape).clone() for w in weights]
 
-    def _batch_seeds(self, use: int) -> Tensor:
-        """One seed for all: runs that differ in a hyperparameter see the same batches."""
-        return torch.full((len(self.rates),), self._seed(use), dtype=torch.int64, device=self.device)
+    def _batch_seeds(self, use: int, restarts: Sequence[int] | None = None) -> Tensor:
+        """One seed for all of a restart: runs that differ in a hyperparameter see the same batches."""
+        seeds = [self._seed(use, restart) for restart in restarts or [0] * len(self.rates)]
+        return torch.tensor(seeds, dtype=torch.int64, device=self.device)
 
-    def _seed(self, use: int) -> int:
-        state = np.random.SeedSequence([self.run.split_seed, self.run.seed, use]).generate_state(1, np.uint32)
-        return int(state[0])
+    def _seed(self, use: int, restart: int = 0) -> int:
+        words = [self.run.split_seed, self.run.seed, use, restart]
+        return int(np.random.SeedSequence(words).generate_state(1, np.uint32)[0])
 
     def _numbers(self, values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float64, device=self.device)

@@ -155,6 +155,7 @@ def _count_priors(specs: Sequence[RunSpec], chosen: RunSpec) -> int:
         replace(
             spec,
             weight_decay=0.0,
+            restart=0,
             learning_rate=spec.learning_rate if pretrained else 0.0,
             n_samples=spec.n_samples if pretrained else None,
         )

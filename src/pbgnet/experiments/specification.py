@@ -52,8 +52,13 @@ class RunSpec:
     batch_size : int
     seed : int
         Of the first weights and the batches.
+    restart : int
+        Runs that differ in it alone differ in the batches that minimise the bound, and in nothing else: they
+        have the same prior.
     objective : {"catoni", "seeger"}
         The form of the bound that "bound" and "pretrained" minimise.
+    solver : {"adam", "hybrid"}
+        How they minimise it: as the paper does, or by a short ramped Adam and then L-BFGS on the exact bound.
     max_epochs, plateau_patience, stopping_patience, pretraining_epochs : int
     validation_fraction : float
     prior_fraction : float
@@ -85,7 +90,9 @@ class RunSpec:
     learning_rate: float = 0.1
     batch_size: int = 64
     seed: int = 0
+    restart: int = 0
     objective: str = "catoni"
+    solver: str = "adam"
     max_epochs: int = 150
     plateau_patience: int = 5
     stopping_patience: int = 20

@@ -79,8 +79,8 @@ def load_study(name: str | Path) -> Study:
     --------
     >>> from pbgnet.experiments import load_study
     >>> study = load_study("exact")
-    >>> len(study.runs)  # 6 data sets x 9 architectures x (9 + 9 + 3 + 3) runs
-    1296
+    >>> len(study.runs)  # 6 data sets x 9 architectures x (9 + 9 + 3 + 3) runs, and restarts
+    1440
     """
     path = Path(name)
     if path.suffix == ".toml":
@@ -123,7 +123,6 @@ def _runs(table: dict[str, Any]) -> Iterator[RunSpec]:
     """Expand the grid for every data set, split, seed and training."""
     trainings = dict.fromkeys(TRAININGS[algorithm] for algorithm in table["algorithms"])
     batch_sizes = {"default": 64} | table.get("batch_size", {})
-    grid = {name: _as_list(values) for name, values in table["grid"].items()}
     for dataset, split_seed, training in itertools.product(
         table["datasets"], table.get("split_seeds", [0]), trainings
     ):
@@ -133,12 +132,16 @@ def _runs(table: dict[str, Any]) -> Iterator[RunSpec]:
             "training": training,
             "batch_size": batch_sizes.get(dataset, batch_sizes["default"]),
         }
-        for seed in table.get("seeds", [0]):
+        for seed, grid in itertools.product(table.get("seeds", [0]), _grids(table)):
+            fixed["seed"] = split_seed if seed == "split" else seed
             for values in itertools.product(*grid.values()):
-                chosen = dict(zip(grid, values, strict=True)) | {
-                    "seed": split_seed if seed == "split" else seed
-                }
-                yield _settled(RunSpec.from_dict(fixed | chosen))
+                yield _settled(RunSpec.from_dict(fixed | dict(zip(grid, values, strict=True))))
+
+
+def _grids(table: dict[str, Any]) -> list[dict[str, list[Any]]]:
+    """Return the one grid of a study, or the several whose runs it unites."""
+    grids = table["grid"] if isinstance(table["grid"], list) else [table["grid"]]
+    return [{name: _as_list(values) for name, values in grid.items()} for grid in grids]
 
 
 def _settled(run: RunSpec) -> RunSpec:
@@ -146,8 +149,8 @@ def _settled(run: RunSpec) -> RunSpec:
     if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 stands for the exact aggregate
         run = replace(run, n_samples=None)
     if run.training in ("bound", "pretrained"):
-        run = replace(run, weight_decay=0.0)
-    return run
+        return replace(run, weight_decay=0.0)
+    return replace(run, restart=0, solver="adam", objective="catoni")
 
 
 def _as_list(values: Any) -> list[Any]:
