@@ -6,9 +6,11 @@ formulas inside autograd, for training, are in `pbgnet.bounds.differentiable`.
 
 from pbgnet.bounds import differentiable
 from pbgnet.bounds.confidence import Constant, maurer_xi, split_delta
+from pbgnet.bounds.disagreement import disagreement_bound
 from pbgnet.bounds.divergence import tree_divergence
 from pbgnet.bounds.held_out import chernoff_bound, clopper_pearson_bound
 from pbgnet.bounds.kl import binary_kl, kl_inverse_lower, kl_inverse_upper
+from pbgnet.bounds.mixture import catoni_grid, catoni_mixture_bound
 from pbgnet.bounds.pac_bayes import (
     CatoniOptimum,
     catoni_bound,
@@ -16,21 +18,34 @@ from pbgnet.bounds.pac_bayes import (
     mcallester_bound,
     seeger_bound,
 )
+from pbgnet.bounds.sampled import sampled_risk_ceiling
+from pbgnet.bounds.vote import vote_bound, vote_loss_error, vote_losses, vote_quantile
+from pbgnet.bounds.vote_choice import VoteChoice, choose_vote
 
 __all__ = [
     "CatoniOptimum",
     "Constant",
+    "VoteChoice",
     "binary_kl",
     "catoni_bound",
+    "catoni_grid",
+    "catoni_mixture_bound",
     "catoni_optimal",
     "chernoff_bound",
+    "choose_vote",
     "clopper_pearson_bound",
     "differentiable",
+    "disagreement_bound",
     "kl_inverse_lower",
     "kl_inverse_upper",
     "maurer_xi",
     "mcallester_bound",
+    "sampled_risk_ceiling",
     "seeger_bound",
     "split_delta",
     "tree_divergence",
+    "vote_bound",
+    "vote_loss_error",
+    "vote_losses",
+    "vote_quantile",
 ]

@@ -9,6 +9,7 @@ Letarte et al. (2019), Theorem 1 and "Hyperparameter choices" of the appendix; M
 import functools
 import math
 from enum import StrEnum
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -16,10 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
-from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.validation import as_float64, check_interval, check_name, positive_int
 
-__all__ = ["Constant", "check_delta", "check_sample_size", "log_constant", "maurer_xi", "split_delta"]
+__all__ = [
+    "Constant",
+    "check_count",
+    "check_delta",
+    "check_sample_size",
+    "log_constant",
+    "maurer_xi",
+    "split_delta",
+]
 
 # Up to here xi(n) is summed term by term; beyond, its closed-form upper bound is relatively
 # within 4e-4 of it (and the bound on the risk moves by less than 1e-10).
@@ -58,6 +67,15 @@ def check_sample_size(n: ArrayLike | Tensor) -> Tensor:
     if bool((value != value.floor()).any()):
         raise DomainError(f"n must be a whole number of examples, got {n!r}.")
     return value
+
+
+def check_count(name: str, value: object, largest: int, advice: str) -> int:
+    """Return a whole number between 0 and `largest` as an int."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise DtypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
+    if not 0 <= int(value) <= largest:
+        raise DomainError(f"{name} must lie between 0 and {largest}, got {value!r}. {advice}")
+    return int(value)
 
 
 def log_constant(n: Tensor, constant: str) -> Tensor:

@@ -20,7 +20,14 @@ from pbgnet.bounds.kl import SMALLEST_BUDGET, FloatOrArray, kl_inverse_upper
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.validation import as_float64, broadcast, check_interval
 
-__all__ = ["CatoniOptimum", "catoni_bound", "catoni_optimal", "mcallester_bound", "seeger_bound"]
+__all__ = [
+    "CatoniOptimum",
+    "catoni_bound",
+    "catoni_optimal",
+    "check_bound_arguments",
+    "mcallester_bound",
+    "seeger_bound",
+]
 
 # Catoni's bound holds at any C, so C* may be rounded; this keeps it away from 0/0.
 SMALLEST_C = 2.0**-40
@@ -64,7 +71,7 @@ def seeger_bound(
     >>> round(float(seeger_bound(0.011, 164.0, n=11377, delta=0.05 / 9, constant="maurer")), 5)
     0.04009
     """
-    q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
+    q, k, n_, delta_ = check_bound_arguments(risk, divergence, n, delta)
     return kl_inverse_upper(q, _kl_budget(k, n_, delta_, constant))
 
 
@@ -94,7 +101,7 @@ def catoni_bound(
     >>> round(float(catoni_bound(0.011, 164.0, n=11377, delta=0.05 / 9, c=1.33)), 4)
     0.0395
     """
-    q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
+    q, k, n_, delta_ = check_bound_arguments(risk, divergence, n, delta)
     c_ = as_float64("c", c)
     check_interval("c", c_, 0.0, open_low=True, open_high=True, advice="It weighs the risk.")
     # Theorem 2 has no constant; Theorem 3 pays one for all C at once.
@@ -143,7 +150,7 @@ def catoni_optimal(
     >>> round(float(best.bound), 4), round(float(best.c), 2)
     (0.0401, 1.32)
     """
-    q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
+    q, k, n_, delta_ = check_bound_arguments(risk, divergence, n, delta)
     budget = _kl_budget(k, n_, delta_, constant)
     p = torch.as_tensor(kl_inverse_upper(q, budget), dtype=torch.float64)
     c = (torch.logit(p) - torch.logit(q)).clamp_min(SMALLEST_C)
@@ -169,15 +176,16 @@ def mcallester_bound(
     >>> round(float(mcallester_bound(0.011, 164.0, n=11377, delta=0.05 / 9)), 4)
     0.0986
     """
-    q, k, n_, delta_ = _check_arguments(risk, divergence, n, delta)
+    q, k, n_, delta_ = check_bound_arguments(risk, divergence, n, delta)
     value = (q + torch.sqrt(_kl_budget(k, n_, delta_, constant) / 2.0)) * (1.0 + ARITHMETIC_ERROR)
     result: FloatOrArray = value.clamp_max(1.0).numpy()[()]
     return result
 
 
-def _check_arguments(
+def check_bound_arguments(
     risk: ArrayLike | Tensor, divergence: ArrayLike | Tensor, n: ArrayLike | Tensor, delta: ArrayLike | Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the four arguments of every PAC-Bayes bound as float64 tensors of one shape."""
     q = as_float64("risk", risk)
     check_interval("risk", q, 0.0, 1.0, advice="It is the mean of losses in [0, 1].")
     k = as_float64("divergence", divergence)

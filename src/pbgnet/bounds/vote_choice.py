@@ -1,0 +1,162 @@
+"""Which number of networks T and threshold k to use in `vote_bound`.
+
+The choice is free as long as the certified rows have no part in it: margins and divergence must
+come from rows of the prior, best from rows that it was not trained on.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from torch import Tensor
+
+from pbgnet.bounds.mixture import GRID_SIZE, catoni_grid, grids, mixture_root
+from pbgnet.bounds.pac_bayes import check_bound_arguments, seeger_bound
+from pbgnet.bounds.vote import check_vote, vote_bound, vote_losses, vote_quantile
+from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.validation import as_float64
+
+__all__ = ["VOTE_GRID", "VoteChoice", "choose_vote"]
+
+# Up to a dozen networks all numbers can win; beyond, a sparse list costs less than 1 % of the bound
+# (measured against all T and k). Hundreds win only where the divergence is next to nothing.
+_MANY = (14, 16, 18, 21, 24, 28, 33, 39, 46, 55, 66, 80, 100, 150, 220, 330, 500, 1000, 2200, 5000)
+_NETWORKS = (*range(1, 13), *_MANY)
+
+# Thresholds k from q = 1/2 on (below, the bound is more than doubled) until q is so near 1 that a
+# larger k only adds to the loss; for large T every third of a standard deviation.
+_DEVIATIONS = np.arange(0.0, 3.9, 0.3)
+
+
+def _thresholds(total: int) -> list[int]:
+    spread = math.sqrt(total) / 2.0
+    near = {math.ceil((total - 1) / 2 + spread * deviation) for deviation in _DEVIATIONS}
+    return sorted(k for k in near if k < total)
+
+
+# The pairs (T, k) that `choose_vote` compares.
+VOTE_GRID: tuple[tuple[int, int], ...] = tuple((T, k) for T in _NETWORKS for k in _thresholds(T))
+
+# Margins are shared between the points of a grid before the losses are averaged, linearly, so that the
+# linear loss stays exact. The losses on the grid are computed once.
+_CELLS = 1024
+
+
+@dataclass(frozen=True)
+class VoteChoice:
+    """A number of networks and a threshold for `vote_bound`.
+
+    Attributes
+    ----------
+    n_networks, n_right : int
+        T and k.
+    expected_risk : float
+        Mean vote loss on the margins that were given; the place for the C of a mixture.
+    expected_bound : float
+        Bound on the error rate of the vote if the certified rows turn out the same.
+    """
+
+    n_networks: int
+    n_right: int
+    expected_risk: float
+    expected_bound: float
+
+
+def choose_vote(
+    margins: ArrayLike | Tensor,
+    divergence: float,
+    n: int,
+    delta: float,
+    *,
+    mixture: bool = False,
+    candidates: Sequence[tuple[int, int]] = VOTE_GRID,
+) -> VoteChoice:
+    """Choose (T, k) for margins and a divergence that were measured without the certified rows.
+
+    Parameters
+    ----------
+    margins : array_like, shape (m,)
+        `y G(x)` in [-1, 1] on rows that will not be certified.
+    divergence : float
+        Divergence K of one network that is expected. It counts T times: rather too large than too small.
+    n : int
+        Number of rows that will be certified.
+    delta : float
+        Probability that the bound may fail.
+    mixture : bool, default=False
+        Choose for `catoni_mixture_bound` on its own `catoni_grid` rather than for `seeger_bound`.
+    candidates : sequence of (int, int), default=VOTE_GRID
+        The pairs (T, k) to compare.
+
+    Returns
+    -------
+    VoteChoice
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.bounds import choose_vote
+    >>> margins = np.repeat([0.999, -0.9], [995, 5])  # saturated, half a per cent wrong
+    >>> choice = choose_vote(margins, divergence=1.0, n=5000, delta=0.05)
+    >>> choice.n_networks, choice.n_right, round(choice.expected_bound, 4)
+    (8, 6, 0.0132)
+    >>> doubled = choose_vote(margins, divergence=1.0, n=5000, delta=0.05, candidates=[(1, 0)])
+    >>> round(doubled.expected_bound, 4)
+    0.0213
+    """
+    pairs = tuple(check_vote(*pair) for pair in candidates)
+    if not pairs:
+        raise DomainError("candidates must hold at least one pair (T, k).")
+    m = as_float64("margins", margins)
+    if m.ndim != 1 or m.numel() == 0:
+        raise ShapeError(f"margins must be a list of at least one number, got shape {tuple(m.shape)}.")
+    _, k, _, _ = arguments = check_bound_arguments(0.0, divergence, n, delta)
+    if k.ndim:
+        raise ShapeError("divergence, n and delta must be one number each.")
+    linear_losses = vote_losses(m, 1, 0)  # checks the margins
+    risks = _loss_table(pairs) @ _shares(linear_losses)
+    best = pairs[int(np.argmin(_expected_bounds(np.minimum(risks, 1.0), arguments, pairs, mixture)))]
+    risk = float(np.mean(vote_losses(m, *best)))
+    c = catoni_grid(risk, best[0] * divergence, n, delta) if mixture else None
+    bound = float(vote_bound(risk, divergence, n, delta, *best, c))
+    return VoteChoice(*best, expected_risk=risk, expected_bound=bound)
+
+
+def _expected_bounds(
+    risks: NDArray[np.float64],
+    arguments: tuple[Tensor, Tensor, Tensor, Tensor],
+    pairs: tuple[tuple[int, int], ...],
+    mixture: bool,
+) -> NDArray[np.float64]:
+    """Return what `vote_bound` says for each pair, not rounded outward: it serves to compare."""
+    _, k, n, delta = arguments
+    total = torch.tensor([pair[0] for pair in pairs], dtype=torch.float64)
+    q, k, n, delta = check_bound_arguments(risks, total * k, n, delta)
+    if mixture:
+        c = grids(q, k, n, delta)
+        uniform = torch.full((GRID_SIZE,), -math.log(GRID_SIZE), dtype=torch.float64)
+        bounds = mixture_root(q, k, n, delta, c, uniform).numpy()
+    else:
+        bounds = np.asarray(seeger_bound(q, k, n, delta, constant="maurer"))
+    quantiles = np.maximum([vote_quantile(*pair) for pair in pairs], np.finfo(float).tiny)
+    return np.asarray(np.minimum(bounds / quantiles, 1.0))
+
+
+def _shares(wrong: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of the rows at each point of the grid of chances to be wrong."""
+    place = wrong * _CELLS
+    left = np.minimum(np.floor(place).astype(np.intp), _CELLS - 1)
+    above = np.bincount(left + 1, place - left, minlength=_CELLS + 1)
+    below = np.bincount(left, 1.0 - (place - left), minlength=_CELLS + 1)
+    return np.asarray((above + below) / wrong.size)
+
+
+@functools.lru_cache(maxsize=8)
+def _loss_table(pairs: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
+    total, right = np.array(pairs, dtype=np.float64).T[:, :, None]
+    return np.asarray(special.betainc(total - right, right + 1.0, np.linspace(0.0, 1.0, _CELLS + 1)))
