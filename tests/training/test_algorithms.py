@@ -124,7 +124,7 @@ def test_restarts_compete_and_the_first_is_the_single_run():
 
 def test_the_best_restart_is_kept(monkeypatch):
     # Two of three restarts hardly move, so that their bound stays that of the prior.
-    monkeypatch.setattr("pbgnet.training.algorithms.RATE_MULTIPLES", (1e-9, 1.0, 1e-9))
+    monkeypatch.setattr("pbgnet.training.recipe.RATE_MULTIPLES", (1e-9, 1.0, 1e-9))
     data = make_data()
     recipe = make_recipe(n_restarts=3, solver="adam", course=Course(32, 20))
     result = ALGORITHMS["pbgnet"].fit(recipe, data, None)

@@ -4,8 +4,7 @@ All train R replicas side by side and return the best one. What a certificate sa
 result never depends on how the posterior was found, only on the prior.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,124 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pbgnet.aggregation import Aggregation
-from pbgnet.exceptions import DomainError
-from pbgnet.networks import AggregatedNetwork, TanhNetwork, initial_weights
+from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.training.data import TrainingData
 from pbgnet.training.evaluation import Trainable, empirical_loss
 from pbgnet.training.history import History
 from pbgnet.training.journal import Journal
 from pbgnet.training.loop import Measure
 from pbgnet.training.objectives import Catoni, LinearLoss, Objective, Seeger
-from pbgnet.training.progress import Progress
-from pbgnet.training.solvers import SOLVERS, Course, Problem, solve_adam
+from pbgnet.training.priors import train_prior
+from pbgnet.training.recipe import FitResult, Recipe
+from pbgnet.training.selection import best_replica, nan_last
+from pbgnet.training.solvers import SOLVERS, Course, Problem, polish, solve_adam
 
 __all__ = ["ALGORITHMS", "Algorithm", "FitResult", "Recipe"]
-
-# Restarts differ in the order of their batches and, to explore, in these multiples of the rate.
-RATE_MULTIPLES = (1.0, 2.0, 0.5, 4.0, 0.25)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Everything an algorithm needs besides the examples.
-
-    Attributes
-    ----------
-    n_features : int
-    hidden_layer_sizes : tuple of int
-    delta : float
-        Failure probability of the bound, its share for one prior.
-    constant : {"maurer", "paper"}
-    objective : {"seeger", "catoni"}
-        The form of the bound that is minimised; "catoni" learns C as the paper does.
-    solver : {"hybrid", "adam"}
-    course : Course
-    learning_rate : float
-    weight_decay : tuple of float
-        Candidates; more than one only for the algorithms that select it.
-    pretraining_epochs, pretraining_batch_size : int
-    validation_fraction : float
-    n_restarts : int
-    aggregation : Aggregation
-    prior_seed, batch_seed : int
-    dtype, device
-        Of the training; the result is float64 on the CPU.
-    verbose : int
-    """
-
-    n_features: int
-    hidden_layer_sizes: tuple[int, ...]
-    delta: float
-    constant: str
-    objective: str
-    solver: str
-    course: Course
-    learning_rate: float
-    weight_decay: tuple[float, ...]
-    pretraining_epochs: int
-    pretraining_batch_size: int
-    validation_fraction: float
-    n_restarts: int
-    aggregation: Aggregation
-    prior_seed: int
-    batch_seed: int
-    dtype: torch.dtype = torch.float32
-    device: str = "cpu"
-    verbose: int = 0
-
-    def first_weights(self) -> list[Tensor]:
-        """Xavier normal weights from the prior's seed, float64 on the CPU."""
-        generator = torch.Generator().manual_seed(self.prior_seed)
-        return initial_weights(
-            self.n_features, self.hidden_layer_sizes, generator=generator, dtype=torch.float64
-        )
-
-    def replicate(self, weights: Sequence[Tensor], count: int) -> list[Tensor]:
-        """`count` copies of the weights in a leading axis, in the type and place of training."""
-        return [w.to(self.device, self.dtype).expand(count, *w.shape).clone() for w in weights]
-
-    def seeds(self, count: int) -> Tensor:
-        """Give each replica a seed for its batches, the same whatever the number of replicas."""
-        seeds = np.random.SeedSequence(self.batch_seed).generate_state(count, dtype=np.uint64)
-        return torch.from_numpy(seeds.view(np.int64)).to(self.device)
-
-    def prior_batch_seed(self) -> Tensor:
-        """Return the seed of the batches that train a prior, shape (1,)."""
-        seed = np.random.SeedSequence([self.batch_seed, 1]).generate_state(1, dtype=np.uint64)
-        return torch.from_numpy(seed.view(np.int64)).to(self.device)
-
-    @contextmanager
-    def journal(self) -> Iterator[Journal]:
-        """Write down and show a training."""
-        with Progress(self.verbose) as progress:
-            yield Journal(progress=progress)
-
-    def rates(self, count: int) -> Tensor:
-        """First learning rates of the replicas, shape (R,)."""
-        multiples = [RATE_MULTIPLES[r % len(RATE_MULTIPLES)] for r in range(count)]
-        return self.learning_rate * torch.tensor(multiples, dtype=torch.float64, device=self.device)
-
-
-@dataclass(frozen=True)
-class FitResult:
-    """A trained network and how it came about.
-
-    Attributes
-    ----------
-    network : AggregatedNetwork or TanhNetwork
-        One network in float64 on the CPU, its prior included.
-    history : list of dict
-        One record per epoch or iteration.
-    prior_kind : {"random", "pretrained", "zero", "none"}
-    interrupted : bool
-        Whether a keyboard interrupt ended the training early.
-    """
-
-    network: AggregatedNetwork | TanhNetwork
-    history: list[dict[str, float | int | str]]
-    prior_kind: str = "none"
-    interrupted: bool = False
 
 
 def fit_mlp(recipe: Recipe, examples: TrainingData, prior_examples: TrainingData | None) -> FitResult:
@@ -170,7 +64,7 @@ def fit_pbgnet_l_bnd(
     with recipe.journal() as journal:
         bounds, validation = _fit_loss(recipe, network, examples, journal, monitor="bound", measure=bound)
     # Within each decay the bound decides between restarts; between decays the validation loss does.
-    by_decay = _nan_last(bounds).reshape(recipe.n_restarts, n_decays).argmin(dim=0)
+    by_decay = nan_last(bounds).reshape(recipe.n_restarts, n_decays).argmin(dim=0)
     candidates = by_decay * n_decays + torch.arange(n_decays, device=by_decay.device)
     best = int(candidates[best_replica(validation[candidates])])
     return _result(network, start, journal, best, "random")
@@ -187,6 +81,8 @@ def fit_pbgnet(recipe: Recipe, examples: TrainingData, prior_examples: TrainingD
 def fit_pbgnet_pre(recipe: Recipe, examples: TrainingData, prior_examples: TrainingData | None) -> FitResult:
     """PBGNet_pre: the bound, from a prior trained on other rows by the linear loss."""
     assert prior_examples is not None
+    if recipe.prior_course is not None:
+        return _fit_from_thorough_prior(recipe, examples, prior_examples)
     single, _ = _fresh(recipe, 1)
     with recipe.journal() as journal:
         _pretrain(recipe, single, prior_examples, journal)
@@ -199,6 +95,30 @@ def fit_pbgnet_pre(recipe: Recipe, examples: TrainingData, prior_examples: Train
         best = _fit_bound(recipe, network, examples, journal)
     result = _result(network, learned, journal, best, "pretrained")
     return replace(result, history=before + result.history)
+
+
+def _fit_from_thorough_prior(
+    recipe: Recipe, examples: TrainingData, prior_examples: TrainingData
+) -> FitResult:
+    """Train the prior until it is good, and descend the bound from it.
+
+    Adam would leave such a prior at once and pay for the way back. L-BFGS takes no step that does not
+    lower the bound, so the posterior is never worse than the prior itself. It needs an exact objective;
+    where the aggregate is estimated the posterior is the prior.
+    """
+    assert recipe.prior_course is not None
+    with recipe.journal() as journal:
+        prior = train_prior(recipe, recipe.prior_course, prior_examples, journal)
+        journal.history = History()
+        network = AggregatedNetwork(recipe.replicate(prior.weights, 1), aggregation=recipe.aggregation)
+        exact = Seeger(network.prior_weights, len(examples), recipe.delta, recipe.constant)
+        rates = torch.zeros(1, dtype=torch.float64, device=recipe.device)
+        problem = Problem(network, examples, exact, recipe.seeds(1), rates)
+        if not recipe.aggregation.generators():
+            polish(problem, recipe.course.max_iterations, journal, "bound, polish")
+        _final_bounds(recipe, network, examples, journal)
+    result = _result(network, prior.weights, journal, 0, "pretrained")
+    return replace(result, history=prior.history + result.history, prior_choice=prior.choice)
 
 
 @dataclass(frozen=True)
@@ -280,19 +200,6 @@ def _result(
     return FitResult(chosen, journal.history.of_replica(best), kind, journal.interrupted)
 
 
-def best_replica(values: Tensor) -> int:
-    """Return the replica with the smallest value, shape (R,); one that diverged is never the best."""
-    if bool(values.isnan().all()):
-        raise DomainError(
-            "Training has diverged: the loss is not a number. Usually a smaller learning_rate helps."
-        )
-    return int(_nan_last(values).argmin())
-
-
-def _nan_last(values: Tensor) -> Tensor:
-    return values.nan_to_num(nan=torch.inf)
-
-
 def _fit_loss(
     recipe: Recipe,
     network: Trainable,
@@ -341,11 +248,18 @@ def _fit_bound(recipe: Recipe, network: AggregatedNetwork, examples: TrainingDat
     problem = Problem(network, examples, objective, recipe.seeds(count), recipe.rates(count))
     if not journal.interrupted:
         SOLVERS[recipe.solver](problem, recipe.course, journal, "bound")
+    return best_replica(_final_bounds(recipe, network, examples, journal))
+
+
+def _final_bounds(
+    recipe: Recipe, network: AggregatedNetwork, examples: TrainingData, journal: Journal
+) -> Tensor:
+    """Compute the bound of each replica over all rows, and write it down."""
     exact = Seeger(network.prior_weights, len(examples), recipe.delta, recipe.constant)
     loss, divergence = empirical_loss(network, examples), exact.penalty(list(network.weights))
     bounds = exact.value(loss, divergence)
     journal.history.append(phase="final", epoch=0, loss=loss, penalty=divergence, objective=bounds)
-    return best_replica(bounds)
+    return bounds
 
 
 def _bound_objective(recipe: Recipe, network: AggregatedNetwork, n: int) -> Objective:

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from pbgnet.networks import AggregatedNetwork, initial_weights
-from pbgnet.training.algorithms import FitResult, best_replica
 from pbgnet.training.data import TrainingData
 from pbgnet.training.evaluation import empirical_loss
 from pbgnet.training.history import History
 from pbgnet.training.journal import Journal
 from pbgnet.training.objectives import FixedTradeOff, Objective, Seeger
 from pbgnet.training.progress import Progress
+from pbgnet.training.recipe import FitResult
+from pbgnet.training.selection import best_replica
 from pbgnet.training.solvers import Problem, polish
 
 __all__ = ["C_CANDIDATES", "LinearRecipe", "fit_linear"]

@@ -1,0 +1,30 @@
+"""Which of the replicas trained side by side is the best."""
+
+import torch
+from torch import Tensor
+
+from pbgnet.exceptions import DomainError
+
+__all__ = ["best_replica", "nan_last"]
+
+
+def best_replica(values: Tensor) -> int:
+    """Return the replica with the smallest value, shape (R,); one that diverged is never the best.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.training.selection import best_replica
+    >>> best_replica(torch.tensor([0.3, float("nan"), 0.2]))
+    2
+    """
+    if bool(values.isnan().all()):
+        raise DomainError(
+            "Training has diverged: the loss is not a number. Usually a smaller learning_rate helps."
+        )
+    return int(nan_last(values).argmin())
+
+
+def nan_last(values: Tensor) -> Tensor:
+    """Return the values with infinity in place of what is not a number."""
+    return values.nan_to_num(nan=torch.inf)
