@@ -9,6 +9,7 @@ __all__ = [
     "DamagedFileError",
     "DomainError",
     "DtypeError",
+    "DuplicateRowsWarning",
     "EmptyColumnWarning",
     "FewRowsWarning",
     "InterruptedFitWarning",
@@ -112,6 +113,10 @@ class PBGNetWarning(UserWarning):
 
 class FewRowsWarning(PBGNetWarning):
     """So few rows that no certificate about them can be of use."""
+
+
+class DuplicateRowsWarning(PBGNetWarning):
+    """Rows that a certificate takes for independent draws occur more than once."""
 
 
 class InterruptedFitWarning(PBGNetWarning):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pbgnet.certificates import PriorRecord, certify
+from pbgnet.certificates import PriorRecord, certify_network
 from pbgnet.networks import AggregatedNetwork, initial_weights
 from pbgnet.preprocessing import TablePreprocessor
 
@@ -66,7 +66,7 @@ def build():
             "preprocessor": preprocessor,
             **options,
         }
-        return certify(network, table, labels, **options), table, labels
+        return certify_network(network, table, labels, **options), table, labels
 
     return make
 

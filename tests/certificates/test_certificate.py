@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -16,9 +17,9 @@ from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError
 
 
 def leaves(data, path=()):
-    """Every path to a value that is not an object."""
-    for key, value in data.items():
-        if isinstance(value, dict):
+    """Every path to a value that is neither an object nor a list of objects."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
             yield from leaves(value, (*path, key))
         else:
             yield (*path, key)
@@ -26,7 +27,7 @@ def leaves(data, path=()):
 
 def at(data, path):
     for key in path[:-1]:
-        data = data[key]
+        data = data[int(key) if isinstance(data, list) else key]
     return data, path[-1]
 
 
@@ -43,21 +44,30 @@ def test_json_round_trip_is_exact(model):
 def test_everything_that_should_be_there_is_there(model):
     data = json.loads(model.certificate.to_json())
     assert data["schema"] == "pbgnet-certificate"
-    assert data["version"] == 1
+    assert data["version"] == 2
     assert set(data["fingerprints"]) == {
         *["data", "features", "labels", "columns"],
-        *["split", "prior", "posterior", "preprocessing"],
+        *["split", "prior", "posterior", "preprocessing", "predictions"],
     }
     assert data["split"] == {"how": "given", "seed": None, "fraction": None}
     assert data["n_rows_total"] == 240
     assert len(data["seal"]) == 64
     assert set(data["versions"]) == {"pbgnet", "torch", "numpy", "python"}
-    assert data["bound"]["name"] == "seeger"
-    assert data["loss"] == "linear"
-    assert "sign network" in data["predictors"]["not_covered"]
+    assert [claim["route"] for claim in data["claims"]] == ["seeger", "doubled"]
+    assert {claim["delta"] for claim in data["claims"] + data["alternatives"]} == {0.05}
+    assert len({(c["route"], str(c["settings"])) for c in data["claims"] + data["alternatives"]}) == 7
+    assert "had it been chosen beforehand" in data["comparison"]
+    assert "sign network" in data["predictors"][-1]
     assert data["prior"]["kind"] == "pretrained"
     assert data["preprocessing"]["status"] == "inside"
-    assert data["aggregation"] == {"method": "fourier", "tolerance": 1e-10}
+    assert data["aggregation"] == {
+        "method": "fourier",
+        "tolerance": 1e-10,
+        "n_samples": None,
+        "seed": None,
+    }
+    assert data["network"]["hidden_layer_sizes"] == [4]
+    assert data["reference"] is None
 
 
 def test_the_seal_covers_everything_else(model):
@@ -99,7 +109,9 @@ def test_each_value_of_a_wrong_type_is_named(model):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("version", 2),
+        ("version", 3),
+        ("version", 0),
+        ("version", True),
         ("version", "1"),
         ("schema", "x"),
         ("confidence", 1.0),
@@ -108,11 +120,22 @@ def test_each_value_of_a_wrong_type_is_named(model):
         ("n_priors", 0),
         ("n_priors", 1.5),
         ("delta_per_prior", 0.0),
-        ("bound.name", "mcallester"),
-        ("bound.constant", "mine"),
-        ("bound.value", 1.0000001),
-        ("bound.value", -1e-9),
-        ("bound.error_rate_bound", 2.0),
+        ("claims.0.route", "mcallester"),
+        ("claims.0.route", "vote"),
+        ("claims.1.predictor", "prior's vote"),
+        ("claims.1.predictor", "discarded vote"),
+        ("claims.1.quantity", "linear loss"),
+        ("claims.1.given_class", "'yes'"),
+        ("claims.0.settings.constant", "mine"),
+        ("claims.0.settings.c", [1.0]),
+        ("claims.0.settings.n_right", 3),
+        ("claims.0.value", 1.0000001),
+        ("claims.0.value", -1e-9),
+        ("claims.1.value", 2.0),
+        ("claims", []),
+        ("choices.unions", [{"what": "x", "count": 0}]),
+        ("comparison", "x"),
+        ("network", None),
         ("inputs.n", 0),
         ("inputs.n", 10**400),
         ("inputs.empirical_risk", 1e400),
@@ -120,11 +143,10 @@ def test_each_value_of_a_wrong_type_is_named(model):
         ("inputs.divergence", -1.0),
         ("inputs.numerical_error", math.nan),
         ("inputs.divergence", math.inf),
-        ("loss", "zero-one"),
         ("network.hidden_layer_sizes", [0]),
         ("network.hidden_layer_sizes", 4),
         ("network.intercept", 1),
-        ("aggregation.method", "monte_carlo"),
+        ("aggregation.method", "enumeration"),
         ("aggregation.tolerance", 0.0),
         ("prior.kind", "leaked"),
         ("prior.seed", -1),
@@ -133,7 +155,8 @@ def test_each_value_of_a_wrong_type_is_named(model):
         ("split.seed", 3),
         ("n_rows_total", 0),
         ("seal", "0" * 63),
-        ("held_out.n_errors", -1),
+        ("alternatives.0.evidence.n_errors", -1),
+        ("alternatives.0.evidence.n", 0),
         ("fingerprints.data", "0" * 63),
         ("fingerprints.data", "G" * 64),
         ("issued_at", "yesterday"),
@@ -144,8 +167,13 @@ def test_impossible_values_are_named(model, path, value):
     parent, key = at(data, path.split("."))
     parent[key] = value
     text = json.dumps(data)
+    place = re.sub(r"\.(\d)", r"[\1]", path)
+    names = (
+        f"{re.escape(place)}|{path.split('.')[0]}.*{path.split('.')[-1]}|route .* bounds the|belong together"
+    )
+    names += "|kl theorem or by a mixture|exactly one bound|not what is deployed"
     with pytest.raises(
-        DamagedFileError, match="NaN|Infinity" if "NaN" in text or "Infinity" in text else path
+        DamagedFileError, match="NaN|Infinity" if "NaN" in text or "Infinity" in text else names
     ):
         Certificate.from_json(text)
 
@@ -161,7 +189,7 @@ def test_impossible_values_are_named(model, path, value):
         ('{"schema": ' + "9" * 5000 + "}", "not valid JSON"),
         ('{"schema": Infinity}', "Infinity"),
         (
-            '{"schema": "pbgnet-certificate", "version": 1, "statement": 1, "assumptions": 1, "seal": 1, '
+            '{"schema": "pbgnet-certificate", "version": 2, "statement": 1, "assumptions": 1, "seal": 1, '
             '"written": 1}',
             "written",
         ),

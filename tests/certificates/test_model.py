@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from pbgnet.certificates import CertifiedModel, PriorRecord, certify
+from pbgnet.certificates import CertifiedModel, PriorRecord, certify_network
 from pbgnet.certificates.inputs import check_classes, encode_labels
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, PriorLeakageError, ShapeError
 from pbgnet.networks import AggregatedNetwork
@@ -16,7 +16,9 @@ def linear_model(X, labels, classes, **options):
     weights = [torch.zeros(1, d + 1)]
     weights[0][0, 0] = 4.0
     options = {"prior": PriorRecord("zero"), "prior_rows": [], "certified_rows": range(X.shape[0]), **options}
-    return certify(AggregatedNetwork(weights, [torch.zeros(1, d + 1)]), X, labels, classes=classes, **options)
+    return certify_network(
+        AggregatedNetwork(weights, [torch.zeros(1, d + 1)]), X, labels, classes=classes, **options
+    )
 
 
 def test_predictions_are_the_vote_of_the_aggregate(build):

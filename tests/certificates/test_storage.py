@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from pbgnet.certificates import load_model, save_model, storage
+from pbgnet.certificates import folders, load_model, save_model, storage
 from pbgnet.certificates.storage import set_aside_path
 from pbgnet.exceptions import DamagedFileError, OutputExistsError
 
@@ -111,7 +111,7 @@ class Interrupted(BaseException):
 
 def interrupt(monkeypatch, name, call):
     """Let the call-th use of a function by the storage module fail."""
-    owner, attribute = (storage, name) if hasattr(storage, name) else (os, name)
+    owner, attribute = next((place, name) for place in (storage, folders, os) if hasattr(place, name))
     original, count = getattr(owner, attribute), [0]
 
     def fail(*args, **kwargs):
@@ -299,7 +299,7 @@ def test_sizes_that_contradict_each_other_are_refused(folder):
 
 
 def test_absurdly_large_json_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(storage, "LARGEST_JSON", 100)
+    monkeypatch.setattr(folders, "LARGEST_JSON", 100)
     with pytest.raises(DamagedFileError, match="larger than"):
         load_model(folder)
 

@@ -18,7 +18,7 @@ from pbgnet.certificates import (
     PriorRecord,
     SplitRecord,
     VerificationStep,
-    certify,
+    certify_network,
     draw_prior_rows,
     save_model,
     verify,
@@ -50,7 +50,8 @@ def edit_certificate(folder, path, value):
     parent = data
     *keys, last = path.split(".")
     for key in keys:
-        parent = parent[key]
+        parent = parent[int(key) if isinstance(parent, list) else key]
+    last = int(last) if isinstance(parent, list) else last
     parent[last] = value(parent[last]) if callable(value) else value
     file.write_text(json.dumps(data))
 
@@ -72,7 +73,7 @@ def test_a_genuine_certificate_passes(build, saved, kind):
     again = verify(str(folder), X, list(y))
     assert again.ok, str(again)
     trust = ", 2 taken on trust" if kind == "inside" else ""
-    assert f"Verified: {25 if kind == 'inside' else 27} steps recomputed{trust}." in str(again)
+    assert f"Verified: {29 if kind == 'inside' else 31} steps recomputed{trust}." in str(again)
 
 
 def test_options_of_the_bound_are_verified_too(saved):
@@ -85,15 +86,28 @@ def test_options_of_the_bound_are_verified_too(saved):
     [
         ("statement", "The risk is 0.", "statement"),
         ("assumptions", [], "statement"),
-        ("predictors.value", "the sign network", "schema"),
+        ("predictors.0", "the sign network", "statement"),
         ("aggregation.tolerance", 1e-3, "schema"),
         ("confidence", 0.99, "delta"),
         ("delta", 0.01, "delta"),
         ("delta_per_prior", 0.01, "delta"),
         ("n_priors", 2, "delta"),
-        ("bound.value", lambda v: v * (1 - 1e-6), "bound"),
-        ("bound.constant", "paper", "bound"),
-        ("bound.error_rate_bound", lambda v: v / 2, "error rate bound"),
+        ("claims.0.value", lambda v: v * (1 - 1e-6), "bound"),
+        ("claims.1.value", lambda v: v * (1 - 1e-6), "bound"),
+        ("claims.0.settings.constant", "paper", "bound"),
+        ("claims.0.delta", 0.1, "delta"),
+        ("claims.0.evidence.n", lambda n: n + 1, "evidence"),
+        ("claims.0.evidence.empirical_risk", lambda v: v - 1e-6, "evidence"),
+        ("claims.0.evidence.divergence", lambda v: v * (1 - 1e-6), "evidence"),
+        ("claims.0.evidence.divergence", None, "bound"),
+        ("claims.0.evidence.numerical_error", 0.0, "evidence"),
+        ("claims.1.evidence.margin_error", 0.0, "evidence"),
+        ("claims.1.evidence.n_draws", 10, "evidence"),
+        ("choices.certificate", "auto", "choices"),
+        ("choices.candidates", ["vote"], "choices"),
+        ("choices.unions", [{"what": "nothing", "count": 2}], "choices"),
+        ("choices.on_prior_rows", ["the moon"], "statement"),
+        ("inputs.n_duplicates", 7, "data: duplicates"),
         ("inputs.n", lambda n: n + 1, "certified rows"),
         ("inputs.empirical_risk", lambda v: v - 1e-8, "empirical risk"),
         ("inputs.numerical_error", lambda v: v * 2, "numerical error"),
@@ -106,12 +120,14 @@ def test_options_of_the_bound_are_verified_too(saved):
         ("prior.initialisation", "zero", "prior regenerated"),
         ("prior.initialisation", "no such", "prior regenerated"),
         ("prior.kind", "zero", "prior regenerated"),
-        ("held_out.empirical_risk", lambda v: v - 1e-6, "held-out comparison"),
-        ("held_out.n_errors", lambda n: n + 1, "held-out comparison"),
-        ("held_out.n_errors", 10**6, "held-out comparison"),
-        ("held_out.risk_bound", lambda v: v / 2, "held-out comparison"),
-        ("held_out.error_rate_bound", lambda v: v / 2, "held-out comparison"),
-        ("held_out.numerical_error", 0.0, "held-out comparison"),
+        ("alternatives.3.evidence.empirical_risk", lambda v: v - 1e-6, "alternatives"),
+        ("alternatives.2.evidence.n_errors", lambda n: n + 1, "alternatives"),
+        ("alternatives.2.evidence.n_errors", 10**6, "alternatives"),
+        ("alternatives.3.value", lambda v: v / 2, "alternatives"),
+        ("alternatives.2.value", lambda v: v / 2, "alternatives"),
+        ("alternatives.3.evidence.numerical_error", 0.0, "alternatives"),
+        ("alternatives.1.delta", 0.1, "alternatives"),
+        ("alternatives.0.settings.c", [1.0, 2.0], "settings"),
         ("prior.n_rows", 1, "prior record"),
         ("prior.seed", None, "prior record"),
         ("prior.initialisation", "no such", "prior record"),
@@ -134,7 +150,8 @@ def test_options_of_the_bound_are_verified_too(saved):
         ("preprocessing.status", "inside", "preprocessing refitted"),
         ("network.intercept", False, "files"),
         ("network.n_features", 5, "files"),
-        ("version", 2, "files"),
+        ("version", 3, "files"),
+        ("version", 1, "files"),
     ],
 )
 def test_a_changed_certificate_is_caught_by_the_right_step(saved, path, value, step):
@@ -154,9 +171,10 @@ def test_a_consistent_lie_about_the_bound_still_fails(saved):
     risk = inputs["empirical_risk"] / 2
     value = float(seeger_bound(risk, inputs["divergence"], inputs["n"], 0.05, constant="maurer"))
     edit_certificate(folder, "inputs.empirical_risk", risk)
-    edit_certificate(folder, "bound.value", value)
-    edit_certificate(folder, "bound.error_rate_bound", 2 * value)
-    assert failed(verify(folder, X, y)) >= {"empirical risk"}
+    for k in (0, 1):
+        edit_certificate(folder, f"claims.{k}.evidence.empirical_risk", risk)
+        edit_certificate(folder, f"claims.{k}.value", (k + 1) * value)
+    assert failed(verify(folder, X, y)) >= {"empirical risk", "evidence"}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +220,7 @@ def test_what_changed_in_the_data_is_named():
     x = np.random.default_rng(0).normal(size=(40, 2))
     frame, y = pd.DataFrame(x, columns=["a", "b"]), np.where(x[:, 0] > 0, 1, 0)
     network = AggregatedNetwork([torch.tensor([[4.0, 0.0, 0.0]])], [torch.zeros(1, 3)])
-    model = certify(
+    model = certify_network(
         network, frame, y, classes=(0, 1), prior=PriorRecord("zero"), prior_rows=[], certified_rows=range(40)
     )
 
@@ -227,7 +245,7 @@ def test_the_very_data_given_to_fit_pass_in_any_form():
     y = np.where(x[:, 0] > 0, "yes", "no")
     network = AggregatedNetwork([torch.tensor([[4.0, 0.0, -2.0]])], [torch.zeros(1, 3)])
     options = {"classes": ("no", "yes"), "prior": PriorRecord("zero"), "prior_rows": []}
-    model = certify(network, x, y, certified_rows=range(60), **options)
+    model = certify_network(network, x, y, certified_rows=range(60), **options)
     for table in (
         x.astype(bool),
         x.astype(object),
@@ -239,7 +257,7 @@ def test_the_very_data_given_to_fit_pass_in_any_form():
             report = verify(model, table, labels)
             assert report.ok, str(report)
         np.testing.assert_array_equal(model.predict(table), y)
-    again = certify(network, x.astype(object), y[:, None], certified_rows=range(60), **options)
+    again = certify_network(network, x.astype(object), y[:, None], certified_rows=range(60), **options)
     assert again.certificate.fingerprints == model.certificate.fingerprints
     with pytest.raises(DtypeError, match="takes numbers"):
         model.predict(np.array([[1.0, None]], dtype=object))
@@ -326,17 +344,23 @@ def test_what_a_prior_cannot_have_is_caught(saved, kind, key, value):
     assert "prior record" in failed(verify(folder, X, y))
 
 
-@pytest.mark.parametrize("part", ["inputs", "held_out"])
-def test_an_understated_risk_is_caught_however_small(part, tmp_path):
+@pytest.mark.parametrize(
+    ("part", "step"),
+    [
+        ("inputs", "empirical risk"),
+        ("claims.0.evidence", "evidence"),
+        ("alternatives.3.evidence", "alternatives"),
+    ],
+)
+def test_an_understated_risk_is_caught_however_small(part, step, tmp_path):
     # Without a hidden layer the numerical error is far below the slack for rounding on other machines.
     x = np.random.default_rng(0).normal(size=(100, 2))
     network = AggregatedNetwork([torch.tensor([[1.0, 0.5, 0.1]])], [torch.tensor([[0.5, 0.0, 0.0]])])
     options = {"prior": PriorRecord("given"), "prior_rows": [], "certified_rows": range(100)}
-    model = certify(network, x, x[:, 0] > 0, classes=(False, True), **options)
-    error = getattr(model.certificate, part).numerical_error
+    model = certify_network(network, x, x[:, 0] > 0, classes=(False, True), **options)
+    error = model.certificate.inputs.numerical_error
     assert error < 1e-13
     folder = save_model(model, tmp_path / "model")
-    step = {"inputs": "empirical risk", "held_out": "held-out comparison"}[part]
     edit_certificate(folder, f"{part}.empirical_risk", lambda risk: risk - error)
     assert step not in failed(verify(folder, x, x[:, 0] > 0))
     edit_certificate(folder, f"{part}.empirical_risk", lambda risk: risk - 4 * error)
@@ -398,7 +422,7 @@ def test_a_prior_kept_in_single_precision_is_recognised(build):
         )
     ]
     network = AggregatedNetwork([weight.detach().float() for weight in model.network.weights], rounded)
-    single = certify(
+    single = certify_network(
         network, X, y, classes=("no", "yes"), prior=PriorRecord("random", seed=7), prior_rows=[],
         certified_rows=range(240),
     )  # fmt: skip
@@ -414,7 +438,7 @@ def test_what_is_taken_on_trust_is_said(build):
     outside, X, y = build("zero", preprocessing=PreprocessingRecord("outside", "a scaler"))
     report = verify(outside, X, y)
     assert [step.name for step in report.trusted] == ["preprocessing refitted"]
-    assert report.summary == "Verified: 26 steps recomputed, 1 taken on trust."
+    assert report.summary == "Verified: 30 steps recomputed, 1 taken on trust."
     assert "[trusted] preprocessing refitted (outside the proof: that it does not depend on" in str(report)
     partial, X, y = build("zero", certified_rows=range(200))
     rows = next(step for step in verify(partial, X, y).steps if step.name == "certified rows")
@@ -435,17 +459,17 @@ def test_unseen_categories_do_not_disturb_verification(build):
     generator = torch.Generator().manual_seed(0)
     network = AggregatedNetwork.initialise(preprocessor.n_features_out_, (2,), generator=generator)
     with pytest.warns(UnseenCategoryWarning, match="Not among the fitted rows.*'red'"):
-        model = certify(network, X, y, **options)
+        model = certify_network(network, X, y, **options)
     assert verify(model, X, y).ok
 
 
 def test_the_report_reads_well(saved):
     folder, X, y = saved("random")
-    edit_certificate(folder, "bound.value", 0.001)
+    edit_certificate(folder, "claims.0.value", 0.001)
     text = str(verify(folder, X, y))
     assert "[ok] posterior weights" in text
-    assert "[FAILED] bound: expected 0.001, found 0." in text
-    assert text.endswith("\nNOT verified: 4 of 27 steps failed.")
+    assert "[FAILED] bound: expected seeger 0.001 from 240 rows, risk 0." in text
+    assert text.endswith("\nNOT verified: 3 of 31 steps failed.")
     step = verify(folder, X, y).failures[0]
     assert dataclasses.asdict(step)["ok"] is False
     assert step.status == "failed"
@@ -458,11 +482,13 @@ def test_the_report_reads_well(saved):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("predictors.value", "the sign network"),
+        ("predictors.0", "the sign network"),
         ("aggregation.tolerance", 1e-3),
         ("assumptions", ["Trust me."]),
         ("delta", 0.01),
-        ("held_out.n_errors", 3),
+        ("alternatives.2.evidence.n_errors", 3),
+        ("claims.0.delta", 0.01),
+        ("choices.certificate", "vote"),
         ("n_rows_total", 3),
         ("split", {"how": "drawn", "seed": 3, "fraction": 0.5}),
     ],

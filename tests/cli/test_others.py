@@ -146,7 +146,7 @@ def test_a_bug_is_admitted_and_an_interruption_is_130(run, made, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("one by zero")
 
-    monkeypatch.setattr(pbgnet.certificates, "load_model", broken)
+    monkeypatch.setattr(pbgnet.certificates, "load_certified", broken)
     result = run("show", made / "model")
     assert result.exit_code == 4
     assert (
@@ -157,7 +157,7 @@ def test_a_bug_is_admitted_and_an_interruption_is_130(run, made, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pbgnet.certificates, "load_model", interrupted)
+    monkeypatch.setattr(pbgnet.certificates, "load_certified", interrupted)
     result = run("show", made / "model")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Interrupted.\n")
 
@@ -201,7 +201,7 @@ def test_the_demo_ends_with_a_verified_certificate(run_json, tmp_path):
     payload = run_json("demo", "--out", tmp_path / "demo")
     assert payload["exit_code"] == 0
     assert payload["verified"] is True
-    assert payload["certificate"]["bound"]["value"] < 0.1
+    assert payload["certificate"]["claims"][0]["value"] < 0.1
     names = {
         str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*") if path.is_file()
     }

@@ -1,5 +1,6 @@
 """pbgnet train: good tables become models, bad ones become one clear line."""
 
+import html
 import json
 import os
 import re
@@ -30,7 +31,7 @@ def test_the_folder_holds_model_certificate_report_and_reading(made):
     assert model.feature_names == ("size", "weight", "colour", "large")
     assert model.certificate.preprocessing.status == "inside"
     page = (made / "model" / "report.html").read_text()
-    assert model.certificate.statement in page
+    assert html.escape(model.certificate.statement) in page
     assert "curve-bound" in page
 
 
@@ -366,7 +367,7 @@ def test_a_place_that_cannot_be_written_is_told_before_training(run, copy, quick
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, RuntimeError("lightning")])
 def test_an_interrupted_training_keeps_the_old_model(run, copy, quick, monkeypatch, interruption):
-    def strike(*_):
+    def strike(*_, **__):
         raise interruption
 
     monkeypatch.setattr(pbgnet.report, "render_report", strike)
@@ -401,7 +402,7 @@ def test_adult_with_its_missing_values(run, data_dir, tmp_path):
     columns = {column.name: column for column in model.preprocessor.columns_}
     assert columns["workclass"].missing
     assert "?" not in columns["workclass"].categories
-    assert model.certificate.bound.value < 0.3
+    assert model.certificate.error_rate.value < 0.3
     assert run("verify", out, data).exit_code == 0
 
     lines[17] = (
@@ -420,3 +421,65 @@ def test_the_saved_model_is_the_one_that_python_verifies(made):
 
     frame = pd.read_csv(made / "table.csv", dtype=str, na_values=list(MISSING), keep_default_na=False)
     assert recompute(made / "model", frame.drop(columns="label"), frame["label"]).ok
+
+
+@pytest.mark.parametrize("certificate", ["seeger", "vote", "held-out"])
+def test_the_route_can_be_named(run, table, tmp_path, quick, certificate):
+    data, out = tmp_path / "t.csv", tmp_path / "m"
+    table.to_csv(data, index=False)
+    arguments = ("train", data, "--target", "label", "--out", out, *quick)
+    result = run(*arguments, "--certificate", certificate, "--class-conditional")
+    assert result.exit_code == 0, result.output
+    issued = load_model(out).certificate
+    assert issued.choices.certificate == certificate
+    assert [claim.given_class for claim in issued.class_conditional] == ["'no'", "'yes'"]
+    shown = run("show", out).stdout
+    for text in (
+        "Error rate:",
+        "Certified: ",
+        "For comparison: ",
+        "Trivial: a toss of a coin",
+        "in class 'yes'",
+    ):
+        assert text in shown
+        assert text in result.stdout
+    assert "####" in shown
+    assert run("verify", out, data).exit_code == 0
+
+
+def test_the_routes_offered_are_those_of_the_registry(run, table, tmp_path, quick):
+    from pbgnet.certificates import CERTIFICATES as REGISTRY
+    from pbgnet.cli.train import CERTIFICATES
+
+    assert tuple(REGISTRY) == CERTIFICATES
+    table.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ("train", tmp_path / "t.csv", "--target", "label", "--out", tmp_path / "m", *quick)
+    result = run(*arguments, "--certificate", "votes")
+    assert result.exit_code == 2
+    assert "Did you mean 'vote'?" in result.stderr
+
+
+def test_a_test_set_is_shown_beside_the_bounds(run, run_json, table, tmp_path, quick):
+    data, test, out = tmp_path / "t.csv", tmp_path / "test.csv", tmp_path / "m"
+    table.iloc[:90].to_csv(data, index=False)
+    table.iloc[90:].to_csv(test, index=False)
+    result = run("train", data, "--target", "label", "--out", out, "--test", test, *quick)
+    assert result.exit_code == 0, result.output
+    model = load_model(out)
+    payload = run_json("show", out)
+    assert payload["test"]["rows"] == 30
+    rate = payload["test"]["errors"] / 30
+    for text in (result.stdout, run("show", out).stdout):
+        assert re.search(rf"Measured on 30 test rows +{rate:.4f}", text)
+    assert f"Measured on 30 test rows: {rate:.4f}" in (out / "report.html").read_text()
+    kept = json.loads((out / "test.json").read_text())
+    assert kept["model"] == model.certificate.fingerprints.posterior
+    (out / "test.json").write_text(json.dumps({**kept, "model": "another"}))
+    assert run_json("show", out)["test"] is None
+    (out / "test.json").write_text(json.dumps({**kept, "n_errors": 31}))
+    assert run("show", out).exit_code == 3
+    for content, message in (("size\n1\n", "lacks the column of the labels"), ("label\n", "no rows")):
+        test.write_text(content)
+        options = ("--test", test, "--overwrite", *quick)
+        failed = run("train", data, "--target", "label", "--out", out, *options)
+        assert (failed.exit_code, message in failed.stderr) == (2, True), failed.stderr

@@ -126,7 +126,7 @@ def test_a_changed_weight_is_found(run_json, copy):
 @pytest.mark.parametrize(
     ("keys", "value", "named"),
     [
-        (("bound", "value"), 0.001, "bound"),
+        (("claims", 0, "value"), 0.001, "bound"),
         (("inputs", "n"), 61, "certified rows"),
         (("inputs", "n_errors"), 0, "error rate"),
         (("delta_per_prior",), 0.5, "delta"),
@@ -189,12 +189,12 @@ def test_a_damaged_reading_is_refused(run, copy, change):
 def test_models_made_in_python_from_arrays_can_be_verified(run, tmp_path):
     import torch
 
-    from pbgnet.certificates import PriorRecord, certify, save_model
+    from pbgnet.certificates import PriorRecord, certify_network, save_model
     from pbgnet.networks import AggregatedNetwork
 
     x, y = np.array([[1.0, 2.0], [-1.0, 0.5]] * 50), np.array([1, 0] * 50)
     network = AggregatedNetwork([torch.tensor([[3.0, 0.1]])], [torch.zeros(1, 2)], intercept=False)
-    model = certify(
+    model = certify_network(
         network, x, y, classes=(0, 1), prior=PriorRecord("zero"), prior_rows=[], certified_rows=range(100)
     )
     save_model(model, tmp_path / "m")
@@ -214,3 +214,39 @@ def test_verifying_imports_nothing_of_training(made):
         "assert 'pbgnet.certificates' in sys.modules and not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_folder_made_by_certify_is_shown_and_verified(run, tmp_path):
+    import numpy as np
+    import torch
+
+    from pbgnet.certificates import PriorRecord, certify, certify_by_disagreement, certify_network
+    from pbgnet.networks import AggregatedNetwork
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 2)).round(3), columns=["a", "b"])
+    y = (frame["a"] > 0).astype(int)
+
+    def sign(table):
+        return (np.asarray(table)[:, 0] > 0.1).astype(int)
+
+    certify(sign, frame, y).save(tmp_path / "c")
+    frame.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    shown = run("show", tmp_path / "c")
+    assert shown.exit_code == 0, shown.output
+    assert "error rate of the classifier is at most" in shown.stdout
+    result = run("verify", tmp_path / "c", tmp_path / "t.csv", "--target", "y")
+    assert result.exit_code == 0, result.output
+    assert "on trust: answers" in result.stdout
+    frame.assign(y=1 - y).to_csv(tmp_path / "t.csv", index=False)
+    assert run("verify", tmp_path / "c", tmp_path / "t.csv", "--target", "y").exit_code == 1
+    weights = [torch.tensor([[3.0, 0.0]])]
+    vote = certify_network(
+        AggregatedNetwork(weights, weights, intercept=False), frame + 1, y, classes=(0, 1),
+        prior=PriorRecord("given"), prior_rows=[], certified_rows=range(80),
+    )  # fmt: skip
+    certify_by_disagreement(vote, sign, frame).save(tmp_path / "d")
+    frame.to_csv(tmp_path / "u.csv", index=False)
+    result = run("verify", tmp_path / "d", tmp_path / "u.csv")
+    assert result.exit_code == 0, result.output
+    assert "without labels" in run("show", tmp_path / "d").stdout

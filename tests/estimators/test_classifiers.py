@@ -10,14 +10,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pbgnet.certificates import draw_prior_rows, load_model, verify
-from pbgnet.estimators import PBGDClassifier, PBGNetClassifier
+from pbgnet.certificates import certify, draw_prior_rows, load_model, verify
+from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
     DomainError,
     DtypeError,
     FewRowsWarning,
     LabelError,
     OptionError,
+    PriorLeakageError,
     UncertifiedError,
 )
 
@@ -41,7 +42,7 @@ def test_fit_gives_a_classifier_with_a_certificate(fitted, table):
     assert fitted.score(X, y) > 0.85
     certificate = fitted.certificate_
     assert certificate.inputs.n == len(fitted.certified_rows_) == 200
-    assert 0 < certificate.bound.value < 0.5
+    assert 0 < certificate.error_rate.value < 0.5
     assert certificate.preprocessing.status == "outside"
     assert certificate.prior.kind == "pretrained"
     assert certificate.split.how == "drawn"
@@ -102,7 +103,7 @@ def test_prior_rows_can_be_chosen(table):
 def test_paying_for_more_priors_loosens_the_bound(table):
     X, y = table
     one, nine = (PBGNetClassifier(random_state=0, n_priors=k, max_epochs=2).fit(X, y) for k in (1, 9))
-    assert nine.certificate_.bound.value > one.certificate_.bound.value
+    assert nine.certificate_.error_rate.value > one.certificate_.error_rate.value
     assert nine.certificate_.n_priors == 9
 
 
@@ -210,7 +211,7 @@ def test_more_classes_go_through_one_versus_rest():
     X = np.eye(3)[y] + 0.2 * rng.normal(size=(150, 3))
     wrapped = OneVsRestClassifier(PBGDClassifier(random_state=0)).fit(X, y)
     assert wrapped.score(X, y) > 0.9
-    assert all(0 < one.certificate_.bound.value < 1 for one in wrapped.estimators_)
+    assert all(0 < one.certificate_.linear_loss.value < 1 for one in wrapped.estimators_)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ class TestPBGD:
         X = X**0.25
         bound = PBGDClassifier(random_state=0).fit(X, y)
         catoni = PBGDClassifier(objective="catoni", random_state=0).fit(X, y)
-        assert bound.certificate_.bound.value <= catoni.certificate_.bound.value + 1e-6
+        assert bound.certificate_.linear_loss.value <= catoni.certificate_.linear_loss.value + 1e-6
         assert catoni.score(X, y) >= bound.score(X, y) - 0.02
         for classifier in (bound, catoni):
             assert classifier.certificate_.prior.kind == "zero"
@@ -326,3 +327,40 @@ class TestBadInput:
     def test_device(self, device, table):
         with pytest.raises(OptionError, match="try 'cpu' or 'auto'"):
             PBGNetClassifier(device=device).fit(*table)
+
+
+class TestRoutes:
+    @pytest.mark.parametrize("certificate", ["auto", "seeger", "mixture", "vote", "held-out"])
+    def test_what_predicts_is_what_is_certified(self, table, certificate):
+        X, y = table
+        classifier = PBGNetClassifier((3,), certificate=certificate, max_epochs=1, random_state=0).fit(X, y)
+        issued = classifier.certificate_
+        assert issued.choices.certificate == certificate
+        rows = classifier.certified_rows_
+        assert issued.inputs.n_errors == int(np.sum(classifier.predict(X[rows]) != y[rows]))
+        np.testing.assert_array_equal(classifier.predict(X), classifier.certified_model_.predict(X))
+        prior = issued.error_rate.predictor == "prior's vote"
+        assert prior == (issued.fingerprints.prior == issued.fingerprints.posterior)
+        assert classifier.verify(X, y).ok
+        with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
+            certify(classifier, X[:9], y[:9])
+
+    def test_class_conditional_bounds_come_through_pipelines(self, table):
+        X, y = table
+        for inner in (PBGNetClassifier((3,), max_epochs=1, random_state=0), PBGDClassifier(random_state=0)):
+            pipeline = make_certified_pipeline(inner.set_params(class_conditional=True)).fit(X, y)
+            assert len(pipeline.certificate_.class_conditional) == 2
+            assert pipeline.verify(X, y).ok
+            assert pipeline.row_fingerprints_.shape == (len(y),)
+
+    def test_a_thorough_prior_chooses_by_its_validation_rows(self, table):
+        X, y = table
+        classifier = PBGNetClassifier((3,), prior_training="thorough", random_state=0).fit(X, y)
+        assert classifier.certificate_.error_rate.value < 0.25
+        report = classifier.verify(X, y)
+        assert report.ok, str(report)
+        assert {step.name for step in report.trusted} >= {"settings", "prior regenerated"}
+
+    def test_unknown_routes_are_refused(self, table):
+        with pytest.raises(ValueError, match="certificate"):
+            PBGNetClassifier(certificate="votes").fit(*table)

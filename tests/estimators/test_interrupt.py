@@ -43,7 +43,7 @@ def test_the_best_weights_so_far_are_kept_and_usable(interrupt_after, algorithm,
     assert all(torch.isfinite(weight).all() for weight in classifier.network_.weights)
     if ALGORITHMS[algorithm].certified:
         assert classifier.verify(X, y).ok
-        assert 0 < classifier.certificate_.bound.value <= 1
+        assert 0 < classifier.certificate_.error_rate.value <= 1
 
 
 def test_the_linear_classifier_too(interrupt_after):
@@ -62,7 +62,7 @@ def test_a_second_interrupt_abandons_the_fit(interrupt_after, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pbgnet.estimators.base.certify", interrupted)
+    monkeypatch.setattr("pbgnet.estimators.base.certify_network", interrupted)
     classifier = PBGNetClassifier(hidden_layer_sizes=(4,), random_state=0)
     with pytest.raises(KeyboardInterrupt):
         classifier.fit(X, y)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pbgnet.certificates import CertifiedModel, PriorRecord, certify
+from pbgnet.certificates import CertifiedModel, PriorRecord, certify_network
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.report import render_report
 
@@ -25,14 +25,14 @@ class Subject:
         return render_report(self.model, self.history, self.X, self.y)
 
 
-def make_subject(classes=("no", "yes"), scale=6.0, n=300, names=None, n_priors=1) -> Subject:
+def make_subject(classes=("no", "yes"), scale=6.0, n=300, names=None, **terms) -> Subject:
     """Certify a random network on labels that it gets mostly right."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     y = np.array(classes, dtype=object)[(X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)]
     weights = torch.tensor([[scale, 0.0, 0.0]], dtype=torch.float64)
     network = AggregatedNetwork([weights], [0.9 * weights], intercept=False)
-    model = certify(
+    model = certify_network(
         network,
         X,
         y,
@@ -41,7 +41,7 @@ def make_subject(classes=("no", "yes"), scale=6.0, n=300, names=None, n_priors=1
         prior_rows=range(n // 2),
         certified_rows=range(n // 2, n),
         feature_names=names,
-        n_priors=n_priors,
+        **terms,
     )
     history = [
         *(

@@ -55,7 +55,7 @@ def test_key_numbers_are_in_the_page_and_nothing_is_fetched(subject, tmp_path):
     process = browse(tmp_path, subject.render(), "--dump-dom")
     dom, certificate = process.stdout, subject.model.certificate
     assert certificate.statement in dom
-    assert re.search(rf'id="bound">{-(-certificate.bound.value * 10**4 // 1) / 10**4:.4f}</dd>', dom)
+    assert re.search(rf'id="bound">{-(-certificate.linear_loss.value * 10**4 // 1) / 10**4:.4f}</dd>', dom)
     assert dom.count("<svg") == 7
     assert all(sentence in dom for sentence in certificate.assumptions)
     assert console_lines(process) == []

@@ -1,5 +1,6 @@
 """The page says what the certificate says, safely."""
 
+import dataclasses
 import re
 from html.parser import HTMLParser
 
@@ -8,6 +9,7 @@ import pytest
 import pbgnet.report.page as page_module
 from pbgnet.certificates.words import round_up
 from pbgnet.report import write_report
+from pbgnet.report.comparison import verdict
 from pbgnet.report.style import DARK, LIGHT
 
 HOSTILE = "\"><img src=http://evil.invalid/x onerror=alert(1)><script>alert(2)</script>&amp;'\x00\x1b"
@@ -43,8 +45,8 @@ class Elements(HTMLParser):
 def test_it_says_what_the_certificate_says(subject):
     found, certificate = Elements(subject.render()), subject.model.certificate
     assert found.by_id["statement"] == certificate.statement
-    assert found.by_id["bound"] == round_up(certificate.bound.value)
-    assert found.by_id["error-rate"] == round_up(certificate.bound.error_rate_bound)
+    assert found.by_id["bound"] == round_up(certificate.linear_loss.value)
+    assert found.by_id["error-rate"] == round_up(certificate.error_rate.value)
     assert found.by_id["risk"] == f"{certificate.inputs.empirical_risk:.4f}"
     assert found.by_id["certified-rows"] == found.by_id["prior-rows"] == "150"
     text = " ".join(found.text)
@@ -57,18 +59,43 @@ def test_it_says_what_the_certificate_says(subject):
         "pbgnet verify MODEL DATA",
     ):
         assert part in text
-    assert certificate.predictors.not_covered in text
+    for part in certificate.predictors:
+        assert part in text
     assert f"probability at most {certificate.delta:g}" in text
 
 
 def test_both_losses_are_kept_apart(subject):
     found, certificate = Elements(subject.render()), subject.model.certificate
     loss, errors = found.by_id["chart-loss"], found.by_id["chart-errors"]
-    assert round_up(certificate.bound.value) in loss
-    assert round_up(certificate.held_out.risk_bound) in loss
-    assert round_up(certificate.bound.error_rate_bound) in errors
-    assert round_up(certificate.held_out.error_rate_bound) in errors
-    assert round_up(certificate.bound.error_rate_bound) not in loss
+    for claim in (*certificate.claims, *certificate.alternatives):
+        assert round_up(claim.value) in (loss if claim.quantity == "linear loss" else errors)
+    assert round_up(certificate.error_rate.value) not in loss
+    for words in (
+        "Certified: kl bound",
+        "For comparison: held-out bound, prior alone",
+        "more frequent class",
+    ):
+        assert words in loss
+    for words in ("Certified: twice the kl bound", "For comparison: vote of ", "held-out count, prior alone"):
+        assert words in errors
+
+
+def test_a_test_set_is_shown_beside_the_bounds(subject):
+    page = page_module.render_report(subject.model, [], subject.X, subject.y, tested=(3, 96))
+    assert "Measured on 96 test rows: 0.0312" in Elements(page).by_id["chart-errors"]
+    assert "test rows" not in Elements(subject.render()).by_id["chart-errors"]
+
+
+@pytest.mark.parametrize("certificate", ["auto", "vote", "held-out", "mixture"])
+def test_every_route_has_its_page(make, certificate):
+    subject = make(certificate=certificate, class_conditional=certificate == "vote")
+    found, issued = Elements(subject.render()), subject.model.certificate
+    assert found.by_id["error-rate"] == round_up(issued.error_rate.value)
+    assert issued.statement in " ".join(found.text)
+    for k, claim in enumerate(issued.class_conditional):
+        assert found.by_id[f"class-{k}"] == round_up(claim.value)
+    if certificate in ("auto", "held-out"):
+        assert found.by_id["route"] in ("held-out count, prior alone", "vote of 1 networks")
 
 
 def test_it_says_that_the_bounds_do_not_hold_jointly(subject):
@@ -113,26 +140,24 @@ def test_every_chart_has_a_title_and_a_description(subject):
 
 
 @pytest.mark.parametrize(
-    ("bounds", "words"),
+    ("rate", "other", "words"),
     [
-        ((0.1, 0.2, 0.3, 0.4), "both bounds lie below the held-out bounds"),
-        ((0.1, 0.2, 0.3, 0.15), "For the linear loss this certificate is the tighter one"),
-        ((0.3, 0.4, 0.1, 0.15), "did not pay"),
-        ((0.1, 0.2, 0.1, 0.2), "did not pay"),
-        ((1.0, 1.0, 1.0, 1.0), "The bound is trivial: nothing is proved"),
+        (0.2, 0.4, "No other route gives a smaller bound"),
+        (0.2, 0.2, "No other route gives a smaller bound"),
+        (0.2, 0.15, "would have given the smaller bound 0.1500 on the error rate"),
+        (1.0, 0.9, "would have given the smaller bound 0.9001"),
+        (1.0, 1.0, "The bound is trivial: nothing is proved"),
     ],
 )
-def test_the_verdict_is_honest(subject, bounds, words):
-    import dataclasses
-
-    value, rate, held, held_rate = bounds
+def test_the_verdict_is_honest(subject, rate, other, words):
     certificate = subject.model.certificate
+    loss, doubled = certificate.claims
     changed = dataclasses.replace(
         certificate,
-        bound=dataclasses.replace(certificate.bound, value=value, error_rate_bound=rate),
-        held_out=dataclasses.replace(certificate.held_out, risk_bound=held, error_rate_bound=held_rate),
+        claims=(loss, dataclasses.replace(doubled, value=rate)),
+        alternatives=tuple(dataclasses.replace(claim, value=other) for claim in certificate.alternatives),
     )
-    assert words in page_module._verdict(changed)
+    assert words in verdict(changed)
 
 
 def test_without_history_it_says_so(subject, make):

@@ -23,8 +23,10 @@ def draw_world(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 @pytest.mark.parametrize(
     "classifier",
     [
-        PBGNetClassifier((3,), algorithm="pbgnet", confidence=CONFIDENCE, max_epochs=2),
-        PBGNetClassifier((3,), algorithm="pbgnet_pre", confidence=CONFIDENCE, max_epochs=2),
+        PBGNetClassifier((3,), algorithm="pbgnet", certificate="seeger", confidence=CONFIDENCE, max_epochs=2),
+        PBGNetClassifier(
+            (3,), algorithm="pbgnet_pre", certificate="seeger", confidence=CONFIDENCE, max_epochs=2
+        ),
         PBGDClassifier(confidence=CONFIDENCE, n_restarts=1),
     ],
     ids=["pbgnet", "pbgnet_pre", "pbgd"],
@@ -40,8 +42,8 @@ def test_certificates_are_violated_at_most_delta_of_the_time(classifier):
         G = fitted.decision_function(fresh_x)
         sign = 2 * fresh_y - 1
         risk = np.mean((1 - sign * G) / 2)
-        violated_bound += risk > certificate.bound.value
-        violated_rate += np.mean((G > 0) != (fresh_y == 1)) > certificate.bound.error_rate_bound
+        violated_bound += risk > certificate.linear_loss.value
+        violated_rate += np.mean((G > 0) != (fresh_y == 1)) > certificate.error_rate.value
         optimistic += risk > certificate.inputs.empirical_risk
     # At most delta in expectation; the largest count that would still be no surprise at one in 1000.
     allowed = stats.binom.ppf(0.999, REPETITIONS, 1 - CONFIDENCE)

@@ -1,19 +1,32 @@
 """What the certified rows say about a network: one function, used to issue and to verify."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pbgnet.aggregation import Fourier
 from pbgnet.aggregation.fourier import DEFAULT_TOLERANCE
+from pbgnet.bounds.vote import vote_loss_error, vote_losses
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
-from pbgnet.networks import AggregatedNetwork, linear_loss, zero_one_loss
+from pbgnet.networks import AggregatedNetwork
 
-__all__ = ["TOLERANCE", "Evaluation", "certifiable", "evaluate", "outputs", "risk_ceiling", "row_count"]
+__all__ = [
+    "TOLERANCE",
+    "Answers",
+    "Evaluation",
+    "answer",
+    "certifiable",
+    "dense_rows",
+    "evaluate",
+    "outputs",
+    "risk_ceiling",
+    "row_count",
+]
 
 TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
 """Largest truncation error of a layer in a certificate."""
@@ -105,8 +118,80 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
     if x.shape[1] != n_features:
         raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
     step = _rows_at_a_time(network)
-    parts = [network(_dense_rows(x, start, min(start + step, n))) for start in range(0, n, step)]
+    parts = [network(dense_rows(x, start, min(start + step, n))) for start in range(0, n, step)]
     return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The outputs of a network on rows with labels, and how exact they are.
+
+    Attributes
+    ----------
+    output : ndarray of float64, shape (n,)
+        The aggregate G, in [-1, 1].
+    labels : ndarray of float64, shape (n,)
+        -1 and 1.
+    error : float
+        Proved bound on the error of each output.
+    divergence : float
+        KL(posterior || prior), rounded up.
+    """
+
+    output: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    error: float
+    divergence: float
+
+    def of_class(self, label: float) -> "Answers":
+        """Return those on rows of one class, -1 or 1."""
+        rows = self.labels == label
+        return replace(self, output=self.output[rows], labels=self.labels[rows])
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.output.size
+
+    def linear_risk(self) -> tuple[float, float]:
+        """Return the mean linear loss and its proved error: half that of the output, and the rounding."""
+        losses = np.clip((1.0 - self.labels * self.output) / 2.0, 0.0, 1.0)
+        return _mean(losses), 0.5 * self.error + MEAN_ROUNDING
+
+    def vote_risk(self, n_networks: int, n_right: int) -> tuple[float, float]:
+        """Return the mean chance that at most k of T networks are right, and its proved error."""
+        margins = np.clip(self.labels * self.output, -1.0, 1.0)
+        risk = _mean(vote_losses(margins, n_networks, n_right))
+        return risk, vote_loss_error(n_networks, n_right, self.error)
+
+    def evaluation(self) -> "Evaluation":
+        """Sum it up."""
+        risk, error = self.linear_risk()
+        near = (self.output != 0) & (np.abs(self.output) <= 2 * self.error)
+        return Evaluation(
+            n=self.n,
+            risk=risk,
+            n_errors=int(np.sum((self.output > 0) != (self.labels > 0))),
+            n_ties=int(np.sum(near)),
+            numerical_error=error,
+            divergence=self.divergence,
+        )
+
+
+def answer(network: AggregatedNetwork, x: Any, y: Tensor) -> Answers:
+    """Compute the outputs of a network on rows with labels -1 and 1; parameters as in `evaluate`."""
+    network = certifiable(network)
+    n = row_count(x)
+    labels = torch.as_tensor(y).detach().cpu().double()
+    if labels.shape != (n,):
+        raise ShapeError(f"There are {n} rows but labels of shape {tuple(labels.shape)}.")
+    if n == 0:
+        raise DomainError("There is no row to certify; at least one is needed.")
+    if bool((labels.abs() != 1).any()):
+        raise LabelError("Labels must be -1 and 1; encode the two classes first.")
+    divergence = _divergence_ceiling(network)  # first: it says best what is wrong with absurd weights
+    error = float(network.error_bound())  # at most 2, however large the weights
+    return Answers(outputs(network, x).numpy(), labels.numpy(), error, divergence)
 
 
 def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Evaluation:
@@ -131,29 +216,7 @@ def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Evaluation:
     >>> result.risk, result.n_errors, result.divergence
     (0.5, 3, 0.0)
     """
-    network = certifiable(network)
-    n = row_count(x)
-    labels = torch.as_tensor(y).detach().cpu().double()
-    if labels.shape != (n,):
-        raise ShapeError(f"There are {n} rows but labels of shape {tuple(labels.shape)}.")
-    if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
-    if bool((labels.abs() != 1).any()):
-        raise LabelError("Labels must be -1 and 1; encode the two classes first.")
-    divergence = _divergence_ceiling(network)  # first: it says best what is wrong with absurd weights
-    output = outputs(network, x)
-    losses = linear_loss(output, labels).clamp(0.0, 1.0)
-    # An exactly rounded sum: the risk does not depend on the order of the rows.
-    risk = math.fsum(losses.tolist()) / n
-    error = float(network.error_bound())  # at most 2, however large the weights
-    return Evaluation(
-        n=n,
-        risk=risk,
-        n_errors=int(zero_one_loss(output, labels).sum().item()),
-        n_ties=int(((output != 0) & (output.abs() <= 2 * error)).sum().item()),
-        numerical_error=0.5 * error + MEAN_ROUNDING,
-        divergence=divergence,
-    )
+    return answer(network, x, y).evaluation()
 
 
 def risk_ceiling(risk: float, numerical_error: float) -> float:
@@ -170,12 +233,18 @@ def row_count(x: Any) -> int:
     return int(shape[0])
 
 
+def _mean(losses: NDArray[np.float64]) -> float:
+    """Return an exactly rounded mean: it does not depend on the order of the rows."""
+    return math.fsum(losses.tolist()) / losses.size
+
+
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
     costs = [weight.shape[-2] * Fourier().nodes(weight).largest_count for weight in list(network.weights)[1:]]
     return max(1, min(CHUNK, WORKSPACE // max(costs, default=1)))
 
 
-def _dense_rows(x: Any, start: int, stop: int) -> Tensor:
+def dense_rows(x: Any, start: int, stop: int) -> Tensor:
+    """Return some rows of an array of any kind as a dense float64 tensor."""
     part = x[start:stop]
     if isinstance(part, Tensor):
         return part.detach().cpu().double()

@@ -51,6 +51,12 @@ class Inputs:
         if self.feature_names is not None:
             object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
 
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """The classes as Python writes them."""
+        first, second = self.classes
+        return repr(first), repr(second)
+
     def check_size(self, n_features: int) -> None:
         """Raise `ShapeError` unless a network of so many features can read what comes out."""
         if self.preprocessor is not None:

@@ -2,7 +2,7 @@
 
 import datetime
 import platform
-from decimal import Decimal
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,42 +11,37 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 import pbgnet
-from pbgnet.bounds import chernoff_bound, clopper_pearson_bound, seeger_bound, split_delta
-from pbgnet.certificates.certificate import (
+from pbgnet.certificates.arguments import Situation
+from pbgnet.certificates.certificate import Certificate
+from pbgnet.certificates.evaluation import TOLERANCE, Evaluation, answer, certifiable, row_count
+from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_split, fingerprint_tensors
+from pbgnet.certificates.parts import (
     AggregationRecord,
     BoundInputs,
-    BoundRecord,
-    Certificate,
     Fingerprints,
-    HeldOutRecord,
     NetworkRecord,
-    Predictors,
     PreprocessingRecord,
     PriorRecord,
     SplitRecord,
     Versions,
 )
-from pbgnet.certificates.evaluation import (
-    TOLERANCE,
-    Evaluation,
-    certifiable,
-    evaluate,
-    risk_ceiling,
-    row_count,
-)
-from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_split, fingerprint_tensors
+from pbgnet.certificates.sampling import draw_risk
 from pbgnet.certificates.split import Split, check_split, draw_prior_rows
+from pbgnet.certificates.strategy import decide
+from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
 
 __all__ = [
-    "bound_record",
-    "delta_of",
-    "held_out_record",
+    "deployed_network",
     "issue_certificate",
-    "prior_evaluation",
+    "learned_from",
+    "now",
+    "prior_network",
     "prior_problem",
+    "situation_of",
     "split_problem",
+    "versions",
 ]
 
 
@@ -59,17 +54,19 @@ def issue_certificate(
     prior_rows: ArrayLike,
     certified_rows: ArrayLike,
     data: DataFingerprints,
+    apart: tuple[Any, Tensor] | None = None,
+    prior_margins: ArrayLike | None = None,
+    classes: tuple[str, str] = ("-1", "1"),
+    n_duplicates: int | None = None,
     preprocessing_fingerprint: str | None = None,
     preprocessing: PreprocessingRecord | None = None,
     split: SplitRecord | None = None,
-    confidence: float = 0.95,
-    n_priors: int = 1,
-    constant: str = "maurer",
+    terms: Terms | None = None,
 ) -> Certificate:
     """Certify a network on rows its prior never saw.
 
     The network is brought to float64 and the Fourier sum first, whatever it was trained with. To get
-    a model that can be saved and verified in one call, use `certify`.
+    a model that can be saved and verified in one call, use `certify_network`.
 
     Parameters
     ----------
@@ -86,20 +83,27 @@ def issue_certificate(
         on (may be empty), and the rows of `x`.
     data : DataFingerprints
         `describe_data` of that table, all rows.
+    apart : pair of rows and labels, optional
+        The prior rows as `x` and `y`, for what is chosen on them; fixed settings are used without.
+    prior_margins : array_like, optional
+        As in `certify_network`.
+    classes : pair of str
+        What -1 and 1 stand for, as Python writes it.
+    n_duplicates : int, optional
+        Number of certified rows that repeat another.
     preprocessing_fingerprint : str, optional
         Of classes, feature names and preprocessor; see `CertifiedModel`.
     preprocessing : PreprocessingRecord, optional
         No preprocessing unless given.
     split : SplitRecord, optional
         How the prior rows were chosen; "given", or "none" if there are none, unless said.
-    confidence : float, default=0.95
-    n_priors : int, default=1
-        Number of priors that could have been chosen after looking at the certified rows.
-    constant : {"maurer", "paper"}, default="maurer"
+    terms : Terms, optional
+        What is asked of the certificate.
 
     Returns
     -------
     Certificate
+        If it speaks of the prior's vote, `deployed_network` is the prior.
 
     Raises
     ------
@@ -120,87 +124,73 @@ def issue_certificate(
     'With confidence 95 %, over the draw of the 200 certified rows, the expected linear loss of the
      aggregate is at most 0.0569, so the error rate of its vote is at most 0.1137.'
     """
-    network = certifiable(network)
+    network, terms = certifiable(network), terms or Terms()
     rows = check_split(prior_rows, certified_rows, data.n_rows)
     if rows.certified_rows.size != row_count(x):
         raise ShapeError(f"certified_rows names {rows.certified_rows.size} rows, but x has {row_count(x)}.")
     split = split or SplitRecord("given" if rows.prior_rows.size else "none")
     _check_records(prior, split, rows, data.n_rows)
-    delta = delta_of(confidence)
-    share = split_delta(delta, n_priors)
-    inputs = _bound_inputs(evaluate(network, x, y))
+    situation = situation_of(network, (x, y), apart, classes, terms)
+    if prior_margins is not None and np.size(prior_margins):
+        situation = replace(situation, margins=np.asarray(prior_margins, dtype=np.float64))
+    decision = decide(situation, terms)
+    answers = situation.prior if decision.deploys_prior else situation.posterior
     architecture = network.architecture
     return Certificate(
-        confidence=float(confidence),
-        delta=delta,
-        n_priors=int(n_priors),
-        delta_per_prior=share,
-        bound=bound_record(inputs, share, constant),
-        inputs=inputs,
-        loss="linear",
-        predictors=Predictors(),
+        confidence=float(terms.confidence),
+        delta=terms.delta,
+        n_priors=int(terms.n_priors),
+        delta_per_prior=terms.delta_per_prior,
+        claims=decision.claims,
+        alternatives=decision.alternatives,
+        choices=decision.choices,
+        inputs=_bound_inputs(answers.evaluation(), n_duplicates),
         network=NetworkRecord(
             architecture.n_features, architecture.hidden_layer_sizes, architecture.intercept
         ),
-        aggregation=AggregationRecord("fourier", TOLERANCE),
+        aggregation=AggregationRecord(terms.aggregation, TOLERANCE, terms.n_samples, terms.seed),
         prior=prior,
         split=split,
         preprocessing=preprocessing or PreprocessingRecord(),
-        held_out=held_out_record(prior_evaluation(network, x, y), share),
+        reference=None,
         n_rows_total=data.n_rows,
-        fingerprints=Fingerprints(
-            data=data.data,
-            features=data.features,
-            labels=data.labels,
-            columns=data.columns,
-            split=fingerprint_split(rows.prior_rows, rows.certified_rows),
-            prior=fingerprint_tensors(network.prior_weights),
-            posterior=fingerprint_tensors(list(network.weights)),
-            preprocessing=preprocessing_fingerprint,
-        ),
-        versions=_versions(),
-        issued_at=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        fingerprints=_fingerprints(network, rows, data, preprocessing_fingerprint, decision.deploys_prior),
+        versions=versions(),
+        issued_at=now(),
     )
 
 
-def delta_of(confidence: float) -> float:
-    """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates.issue import delta_of
-    >>> delta_of(0.95)
-    0.05
-    """
-    value = float(confidence)
-    if not 0.0 < value < 1.0:
-        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r}.")
-    return float(1 - Decimal(repr(value)))
-
-
-def bound_record(inputs: BoundInputs, delta: float, constant: str) -> BoundRecord:
-    """Return the bound of Seeger at the largest risk and divergence that rounding leaves open."""
-    risk = risk_ceiling(inputs.empirical_risk, inputs.numerical_error)
-    value = float(seeger_bound(risk, inputs.divergence, inputs.n, delta, constant=constant))
-    return BoundRecord("seeger", str(constant), value, min(1.0, 2.0 * value))
-
-
-def prior_evaluation(network: AggregatedNetwork, x: Any, y: Tensor) -> Evaluation:
-    """Evaluate the prior's own classifier on the certified rows."""
-    prior = AggregatedNetwork(network.prior_weights, intercept=network.architecture.intercept)
-    return evaluate(prior, x, y)
-
-
-def held_out_record(evaluation: Evaluation, delta: float) -> HeldOutRecord:
-    """Return the test-set bounds of a classifier fixed before it was evaluated."""
-    risk = risk_ceiling(evaluation.risk, evaluation.numerical_error)
-    return HeldOutRecord(
-        empirical_risk=evaluation.risk,
-        numerical_error=evaluation.numerical_error,
-        n_errors=evaluation.n_errors,
-        risk_bound=float(chernoff_bound(risk, evaluation.n, delta)),
-        error_rate_bound=float(clopper_pearson_bound(evaluation.n_errors, evaluation.n, delta)),
+def situation_of(
+    network: AggregatedNetwork,
+    certified: tuple[Any, Tensor],
+    apart: tuple[Any, Tensor] | None,
+    classes: tuple[str, str],
+    terms: Terms,
+) -> Situation:
+    """Compute what posterior and prior answer, on certified and prior rows."""
+    prior = prior_network(network)
+    return Situation(
+        answer(network, *certified),
+        answer(prior, *certified),
+        None if apart is None else answer(prior, *apart),
+        classes,
+        draw_risk(network, *certified, terms) if terms.sampled else None,
     )
+
+
+def learned_from(prior: PriorRecord, prior_rows: NDArray[np.int64]) -> bool:
+    """Whether the prior rows can tell what to expect of a prior: not where it is random or zero."""
+    return prior_rows.size > 0 and prior.kind in ("pretrained", "given")
+
+
+def prior_network(network: AggregatedNetwork) -> AggregatedNetwork:
+    """Return the network whose posterior is the prior."""
+    return AggregatedNetwork(network.prior_weights, intercept=network.architecture.intercept)
+
+
+def deployed_network(network: AggregatedNetwork, certificate: Certificate) -> AggregatedNetwork:
+    """Return the network that a certificate issued for this one speaks of: itself, or its prior."""
+    return prior_network(network) if certificate.error_rate.predictor == "prior's vote" else network
 
 
 def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
@@ -254,19 +244,46 @@ def split_problem(split: SplitRecord, prior_rows: NDArray[np.int64], n_rows: int
     return ""
 
 
-def _bound_inputs(evaluation: Evaluation) -> BoundInputs:
+def versions() -> Versions:
+    """Return the software at work."""
+    return Versions(pbgnet.__version__, str(torch.__version__), np.__version__, platform.python_version())
+
+
+def now() -> str:
+    """Return the time, as certificates write it."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _bound_inputs(evaluation: Evaluation, n_duplicates: int | None) -> BoundInputs:
     return BoundInputs(
         n=evaluation.n,
+        n_errors=evaluation.n_errors,
+        empirical_error_rate=evaluation.error_rate,
         empirical_risk=evaluation.risk,
         numerical_error=evaluation.numerical_error,
         divergence=evaluation.divergence,
-        n_errors=evaluation.n_errors,
-        empirical_error_rate=evaluation.error_rate,
+        n_duplicates=n_duplicates,
     )
 
 
-def _versions() -> Versions:
-    return Versions(pbgnet.__version__, str(torch.__version__), np.__version__, platform.python_version())
+def _fingerprints(
+    network: AggregatedNetwork,
+    rows: Split,
+    data: DataFingerprints,
+    preprocessing: str | None,
+    deploys_prior: bool,
+) -> Fingerprints:
+    prior = fingerprint_tensors(network.prior_weights)
+    return Fingerprints(
+        data=data.data,
+        features=data.features,
+        labels=data.labels,
+        columns=data.columns,
+        split=fingerprint_split(rows.prior_rows, rows.certified_rows),
+        prior=prior,
+        posterior=prior if deploys_prior else fingerprint_tensors(list(network.weights)),
+        preprocessing=preprocessing,
+    )
 
 
 def _check_records(prior: PriorRecord, split: SplitRecord, rows: Split, n_rows: int) -> None:

@@ -6,19 +6,23 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
-from pbgnet.certificates.certificate import Certificate, PreprocessingRecord, PriorRecord, SplitRecord
+from pbgnet.certificates.certificate import Certificate
 from pbgnet.certificates.evaluation import certifiable, outputs
 from pbgnet.certificates.fingerprints import describe_data, label_values
 from pbgnet.certificates.inputs import Inputs, Label, encode_labels
-from pbgnet.certificates.issue import issue_certificate
+from pbgnet.certificates.issue import deployed_network, issue_certificate, learned_from
+from pbgnet.certificates.parts import PreprocessingRecord, PriorRecord, SplitRecord
+from pbgnet.certificates.rows import count_duplicates, row_fingerprints
 from pbgnet.certificates.split import check_split
+from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import OptionError, ShapeError
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 from pbgnet.preprocessing.tables import count_rows
 
-__all__ = ["CertifiedModel", "certify"]
+__all__ = ["CertifiedModel", "ReadTable", "certify_network"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,7 @@ class CertifiedModel:
 
     Examples
     --------
-    See `certify`, which makes one, `save_model`, `load_model` and `verify`.
+    See `certify_network`, which makes one, `save_model`, `load_model` and `verify`.
     """
 
     network: AggregatedNetwork
@@ -98,7 +102,7 @@ class CertifiedModel:
         return np.stack([1.0 - second, second], axis=1)
 
 
-def certify(
+def certify_network(
     network: AggregatedNetwork,
     X: Any,  # noqa: N803
     y: ArrayLike,
@@ -114,6 +118,12 @@ def certify(
     confidence: float = 0.95,
     n_priors: int = 1,
     constant: str = "maurer",
+    certificate: str = "seeger",
+    class_conditional: bool = False,
+    aggregation: str = "fourier",
+    n_samples: int | None = None,
+    seed: int | None = None,
+    prior_margins: ArrayLike | None = None,
 ) -> CertifiedModel:
     """Certify a network on the user's own table, and return a model that can be saved and verified.
 
@@ -140,64 +150,106 @@ def certify(
     split : SplitRecord, optional
         How the prior rows were chosen: "given", or "none" if there are none, unless said. One that is
         "drawn" is drawn again and compared.
-    confidence, n_priors, constant
-        As in `issue_certificate`.
+    confidence : float, default=0.95
+        Probability with which everything that is claimed holds, over the draw of the certified rows.
+    n_priors : int, default=1
+        Number of priors that could have been chosen after looking at the certified rows.
+    constant : {"maurer", "paper"}, default="maurer"
+        Of the kl theorem.
+    certificate : {"seeger", "mixture", "vote", "held-out", "auto"}, default="seeger"
+        The route: the kl bound or Catoni's mixture on the linear loss, doubled for the error rate; the
+        error rate of the vote through several networks; the held-out count of errors of the prior's vote.
+        "auto" computes the last two at half of delta each and deploys what the smaller one speaks of
+        (without prior rows: the first two). What "vote" and the mixture need is chosen on the prior rows.
+    class_conditional : bool, default=False
+        Also bound the error rate among the rows of each class; delta is shared by the three.
+    aggregation : {"fourier", "monte_carlo"}, default="fourier"
+        By sampling, the empirical risk is an average over n T draws, which pay half of delta; for one
+        hidden layer, and "seeger" or "mixture".
+    n_samples, seed : int, optional
+        T and the seed of "monte_carlo".
+    prior_margins : array_like, optional
+        Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
+        come than those on all prior rows, for what is chosen on them. `verify` takes it on trust.
 
     Returns
     -------
     CertifiedModel
+        Its network is the prior where the certificate speaks of the prior's vote.
 
     Examples
     --------
     >>> import numpy as np, torch
-    >>> from pbgnet.certificates import PriorRecord, certify, verify
+    >>> from pbgnet.certificates import PriorRecord, certify_network, verify
     >>> from pbgnet.networks import AggregatedNetwork
     >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
     >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
-    >>> model = certify(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
-    ...                 prior_rows=[], certified_rows=range(200))
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
     >>> model.predict(X[:2])
     array(['yes', 'no'], dtype='<U3')
     >>> verify(model, X, y).ok
     True
     """
+    terms = Terms(
+        confidence, n_priors, constant, certificate, class_conditional, aggregation, n_samples, seed
+    )
     values = label_values(y)
     if count_rows(X) != values.size:
         raise ShapeError(f"The table has {count_rows(X)} rows, but there are {values.size} labels.")
     rows = check_split(prior_rows, certified_rows, values.size)
-    if preprocessor is not None and preprocessing is not None and preprocessing.status == "none":
-        raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
-    if preprocessing is None:
-        preprocessing = PreprocessingRecord("none") if preprocessor is None else inside_record(preprocessor)
-    names = column_names(X) if feature_names is None else feature_names
-    inputs = Inputs(classes, names, preprocessor)
-    architecture = network.architecture
-    features = inputs.features(take_rows(X, rows.certified_rows), architecture.n_features)
-    labels = encode_labels(values[rows.certified_rows], inputs.classes)
-    certificate = issue_certificate(
+    inputs = Inputs(classes, column_names(X) if feature_names is None else feature_names, preprocessor)
+    table = ReadTable(X, values, inputs, network.architecture.n_features)
+    issued = issue_certificate(
         network,
-        features,
-        torch.from_numpy(labels),
+        *table.examples(rows.certified_rows),
         prior=prior,
         prior_rows=rows.prior_rows,
         certified_rows=rows.certified_rows,
         data=describe_data(X, y),
+        apart=table.examples(rows.prior_rows) if learned_from(prior, rows.prior_rows) else None,
+        prior_margins=prior_margins,
+        classes=inputs.class_names,
+        n_duplicates=count_duplicates(row_fingerprints(take_rows(X, rows.certified_rows))),
         preprocessing_fingerprint=inputs.fingerprint(),
-        preprocessing=preprocessing,
+        preprocessing=_preprocessing_record(preprocessor, preprocessing),
         split=split,
-        confidence=confidence,
-        n_priors=n_priors,
-        constant=constant,
+        terms=terms,
     )
     return CertifiedModel(
-        network,
-        certificate,
+        deployed_network(network, issued),
+        issued,
         inputs.classes,
         inputs.feature_names,
         preprocessor,
         rows.prior_rows,
         rows.certified_rows,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """A table and its labels, from which rows are read as a network takes them."""
+
+    X: Any
+    labels: NDArray[Any]
+    inputs: Inputs
+    n_features: int
+
+    def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:
+        """Return features and labels -1 and 1 of some rows."""
+        features = self.inputs.features(take_rows(self.X, rows), self.n_features)
+        return features, torch.from_numpy(encode_labels(self.labels[rows], self.inputs.classes))
+
+
+def _preprocessing_record(
+    preprocessor: TablePreprocessor | None, given: PreprocessingRecord | None
+) -> PreprocessingRecord:
+    if preprocessor is not None and given is not None and given.status == "none":
+        raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
+    if given is not None:
+        return given
+    return PreprocessingRecord("none") if preprocessor is None else inside_record(preprocessor)
 
 
 def inside_record(preprocessor: TablePreprocessor) -> PreprocessingRecord:

@@ -9,14 +9,14 @@ import torch
 from numpy.typing import NDArray
 
 from pbgnet.certificates.issue import prior_problem, split_problem
-from pbgnet.certificates.subject import RELATIVE, Outcome, Subject
+from pbgnet.certificates.subject import RELATIVE, NetworkSubject, Outcome
 from pbgnet.networks import initial_weights
 from pbgnet.preprocessing import TablePreprocessor, take_rows
 
 __all__ = ["check_prior_record", "check_redraw", "check_refit", "check_regeneration", "check_rows"]
 
 
-def check_rows(subject: Subject) -> Outcome:
+def check_rows(subject: NetworkSubject) -> Outcome:
     """See that no row is both prior and certified, all are in the table, and their number is as stated."""
     prior, certified = subject.model.prior_rows, subject.model.certified_rows
     n = subject.certificate.inputs.n
@@ -35,7 +35,7 @@ def check_rows(subject: Subject) -> Outcome:
     return Outcome(expected, ", ".join(problems) or expected, not problems, detail)
 
 
-def check_redraw(subject: Subject) -> Outcome:
+def check_redraw(subject: NetworkSubject) -> Outcome:
     """Draw the split again where it was drawn."""
     record, prior_rows = subject.certificate.split, subject.model.prior_rows
     expected = {
@@ -53,9 +53,9 @@ def check_redraw(subject: Subject) -> Outcome:
     return Outcome(expected, expected, True)
 
 
-def check_refit(subject: Subject) -> Outcome:
+def check_refit(subject: NetworkSubject) -> Outcome:
     """Fit the preprocessor again on the prior rows alone."""
-    status, preprocessor = subject.certificate.preprocessing.status, subject.model.preprocessor
+    status, preprocessor = subject.preprocessing_record.status, subject.model.preprocessor
     if status != "inside":
         ok = preprocessor is None or status == "outside"
         note = (
@@ -76,17 +76,17 @@ def check_refit(subject: Subject) -> Outcome:
     return Outcome(expected, "another one" if difference else expected, not difference, detail)
 
 
-def check_prior_record(subject: Subject) -> Outcome:
+def check_prior_record(subject: NetworkSubject) -> Outcome:
     """See that what is said about the prior is possible, given the prior rows."""
-    record = subject.certificate.prior
+    record = subject.prior_record
     expected = f"a {record.kind} prior that saw {record.n_rows} rows"
     problem = prior_problem(record, subject.model.prior_rows.size)
     return Outcome(expected, "a contradiction" if problem else expected, not problem, problem.rstrip("."))
 
 
-def check_regeneration(subject: Subject) -> Outcome:
+def check_regeneration(subject: NetworkSubject) -> Outcome:
     """Make the prior again where nothing but its seed made it."""
-    record, network = subject.certificate.prior, subject.model.network
+    record, network = subject.prior_record, subject.model.network
     if record.kind in ("pretrained", "given"):
         note = (
             "not repeated: that it was trained on the prior rows alone is taken on trust"

@@ -3,22 +3,22 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from pbgnet.certificates import words
 from pbgnet.certificates.records import Limits, Record
 from pbgnet.exceptions import DomainError
 
 __all__ = [
     "AggregationRecord",
     "BoundInputs",
-    "BoundRecord",
+    "Count",
     "Fingerprints",
-    "HeldOutRecord",
     "NetworkRecord",
+    "NonNegative",
     "OpenProbability",
     "PositiveCount",
-    "Predictors",
     "PreprocessingRecord",
     "PriorRecord",
+    "Probability",
+    "Sha256",
     "SplitRecord",
     "Versions",
     "Words",
@@ -34,62 +34,33 @@ Sha256 = Annotated[str, Limits(pattern="[0-9a-f]{64}")]
 
 
 @dataclass(frozen=True)
-class BoundRecord(Record):
-    """The bound and its value.
-
-    Attributes
-    ----------
-    name : {"seeger"}
-    constant : {"maurer", "paper"}
-        The factor that pays for the random sample; see `pbgnet.bounds.Constant`.
-    value : float
-        Bound on the expected linear loss of the aggregate.
-    error_rate_bound : float
-        Bound on the error rate of its vote: twice the value, at most 1.
-    """
-
-    name: Annotated[str, Limits(choices=("seeger",))]
-    constant: Annotated[str, Limits(choices=("maurer", "paper"))]
-    value: Probability
-    error_rate_bound: Probability
-
-
-@dataclass(frozen=True)
 class BoundInputs(Record):
-    """What the bound was computed from; all in float64.
+    """What was measured on the certified rows, of the predictor that is deployed; all in float64.
 
     Attributes
     ----------
     n : int
-        Number of certified rows.
-    empirical_risk : float
-        Mean linear loss of the aggregate on them, as computed.
-    numerical_error : float
-        Proved bound on the distance between the computed and the exact empirical risk. The bound is
-        taken at their sum.
-    divergence : float
-        KL(posterior || prior), rounded up.
+        Number of certified rows; for a disagreement, of unlabelled ones.
     n_errors : int
-        Number of certified rows the vote gets wrong.
+        Number of them the predictor gets wrong; for a disagreement, on which the two predictors differ.
     empirical_error_rate : float
-        `n_errors / n`; for comparison, the bound does not use it.
+        `n_errors / n`.
+    empirical_risk, numerical_error : float or None
+        Mean linear loss of the aggregate, as computed, and the proved bound on its distance from the
+        exact one. None where there is no network.
+    divergence : float or None
+        KL(posterior || prior), rounded up. None where there is no network.
+    n_duplicates : int or None
+        Number of certified rows that repeat the features of another one; None where nobody counted.
     """
 
     n: PositiveCount
-    empirical_risk: Probability
-    numerical_error: NonNegative
-    divergence: NonNegative
     n_errors: Count
     empirical_error_rate: Probability
-
-
-@dataclass(frozen=True)
-class Predictors(Record):
-    """Which predictor each number speaks of, in words."""
-
-    value: str = words.PREDICTOR_OF_VALUE
-    error_rate_bound: str = words.PREDICTOR_OF_ERROR_RATE
-    not_covered: str = words.PREDICTOR_NOT_COVERED
+    empirical_risk: Probability | None = None
+    numerical_error: NonNegative | None = None
+    divergence: NonNegative | None = None
+    n_duplicates: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -103,10 +74,23 @@ class NetworkRecord(Record):
 
 @dataclass(frozen=True)
 class AggregationRecord(Record):
-    """How the layers were computed for the certificate, and the largest truncation error of each."""
+    """How the layers were computed for the certificate.
 
-    method: Annotated[str, Limits(choices=("fourier",))]
+    Attributes
+    ----------
+    method : {"fourier", "monte_carlo"}
+        By the Fourier sum; or the empirical risk was estimated from draws, which pay a share of delta.
+    tolerance : float
+        Largest truncation error of each layer in the Fourier sum, which the vote is computed by in any
+        case.
+    n_samples, seed : int or None
+        Draws per row and the seed of ``torch.Generator().manual_seed(seed)`` on the CPU; None by Fourier.
+    """
+
+    method: Annotated[str, Limits(choices=("fourier", "monte_carlo"))]
     tolerance: Annotated[float, Limits(low=0.0, high=1.0, open_low=True)]
+    n_samples: PositiveCount | None = None
+    seed: Annotated[int, Limits(low=0, high=2**63 - 1)] | None = None
 
 
 @dataclass(frozen=True)
@@ -205,57 +189,35 @@ class PreprocessingRecord(Record):
 
 
 @dataclass(frozen=True)
-class HeldOutRecord(Record):
-    """What the same certified rows say about the prior's own classifier, with no PAC-Bayes bound.
-
-    A test-set bound at the same share of delta: if it is the smaller one, learning from the certified
-    rows did not pay.
-
-    Attributes
-    ----------
-    empirical_risk, n_errors
-        Mean linear loss and number of errors of the prior's aggregate on the certified rows.
-    numerical_error
-        As in `BoundInputs`, for the prior.
-    risk_bound
-        Chernoff bound on its expected linear loss.
-    error_rate_bound
-        Clopper-Pearson bound on the error rate of its vote.
-    """
-
-    empirical_risk: Probability
-    numerical_error: NonNegative
-    n_errors: Count
-    risk_bound: Probability
-    error_rate_bound: Probability
-
-
-@dataclass(frozen=True)
 class Fingerprints(Record):
     """SHA-256 of everything the proof speaks of; see `pbgnet.certificates.fingerprints`.
 
     Attributes
     ----------
     data
-        All rows given to fit: features, labels and column names together.
+        All rows given: features, labels and column names together.
     features, labels, columns
-        Each of them alone, so that `verify` can say which one changed; columns is None without names.
+        Each of them alone, so that `verify` can say which one changed; columns is None without names,
+        labels where the rows have none.
     split
         Which rows made the prior and which were certified.
     prior, posterior
-        Weights in float64.
+        Weights in float64; None where there is no network.
     preprocessing
         Classes, feature names and preprocessor; None where they were not stated.
+    predictions
+        The answers of a classifier that is not stored itself; None for a network.
     """
 
     data: Sha256
     features: Sha256
-    labels: Sha256
+    labels: Sha256 | None
     columns: Sha256 | None
     split: Sha256
-    prior: Sha256
-    posterior: Sha256
+    prior: Sha256 | None = None
+    posterior: Sha256 | None = None
     preprocessing: Sha256 | None = None
+    predictions: Sha256 | None = None
 
 
 @dataclass(frozen=True)
@@ -273,5 +235,6 @@ class Words(Record):
     """The sentences and the seal as a file holds them; the certificate makes them anew from its content."""
 
     statement: str
+    predictors: tuple[str, ...]
     assumptions: tuple[str, ...]
     seal: Sha256

@@ -171,7 +171,8 @@ def _read(value: Any, hint: Any, where: str) -> Any:
     if typing.get_origin(plain) is tuple:
         if not isinstance(value, list):
             raise DamagedFileError(f"{where} must be a list, got {_kind(value)}.")
-        return tuple(value)
+        inner = typing.get_args(plain)[0]
+        return tuple(_read(item, inner, f"{where}[{k}]") for k, item in enumerate(value))
     return value
 
 
@@ -212,4 +213,4 @@ def _convert(value: Any, plain: type) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -1,16 +1,9 @@
-"""A model in a folder, without pickle: weights in safetensors, everything else in JSON.
-
-Writing goes to a new folder beside the old one, which is then put in its place by renaming. If
-the machine stops in between, the old model is still there, at worst under the name that
-`set_aside_path` tells, where `load_model` finds it.
-"""
+"""A model in a folder, without pickle: weights in safetensors, everything else in JSON."""
 
 import itertools
 import json
 import os
-import shutil
 import stat
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +13,24 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from pbgnet.certificates.certificate import Certificate, NetworkRecord
+from pbgnet.certificates.certificate import Certificate
+from pbgnet.certificates.folders import (
+    CERTIFICATE,
+    PREPROCESSING,
+    REPORT,
+    WEIGHTS,
+    read_json,
+    save_folder,
+    set_aside_path,
+    standing_folder,
+)
 from pbgnet.certificates.inputs import Inputs
 from pbgnet.certificates.model import CertifiedModel
-from pbgnet.certificates.records import parse_json
-from pbgnet.exceptions import DamagedFileError, OutputExistsError, PBGNetError
+from pbgnet.certificates.parts import NetworkRecord
+from pbgnet.exceptions import DamagedFileError, PBGNetError
 from pbgnet.networks import AggregatedNetwork
 
 __all__ = ["CERTIFICATE", "PREPROCESSING", "REPORT", "WEIGHTS", "load_model", "save_model", "set_aside_path"]
-
-WEIGHTS = "model.safetensors"
-CERTIFICATE = "certificate.json"
-PREPROCESSING = "preprocessing.json"
-REPORT = "report.html"
-"""Written beside the model by the command line; stale, and so removed, when the model is replaced."""
-
-# No honest file is larger; a larger one is refused before it is read.
-LARGEST_JSON = 64 * 2**20
 
 
 def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -65,31 +59,17 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
     --------
     >>> import pathlib, tempfile
     >>> import numpy as np, torch
-    >>> from pbgnet.certificates import PriorRecord, certify, load_model, save_model
+    >>> from pbgnet.certificates import PriorRecord, certify_network, load_model, save_model
     >>> from pbgnet.networks import AggregatedNetwork
     >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
-    >>> model = certify(network, np.array([[1.0], [-1.0]]), ["yes", "no"], classes=("no", "yes"),
-    ...                 prior=PriorRecord("zero"), prior_rows=[], certified_rows=[0, 1])
+    >>> model = certify_network(network, np.array([[1.0], [-1.0]]), ["yes", "no"], classes=("no", "yes"),
+    ...                         prior=PriorRecord("zero"), prior_rows=[], certified_rows=[0, 1])
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     folder = save_model(model, pathlib.Path(parent) / "model")
     ...     sorted(path.name for path in folder.iterdir()), load_model(folder).classes
     (['certificate.json', 'model.safetensors', 'preprocessing.json'], ('no', 'yes'))
     """
-    target = Path(folder).absolute()
-    if target.is_symlink():
-        target = target.resolve()
-    _recover(target)
-    _check_target(target, overwrite)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
-    try:
-        fresh.mkdir()
-        _write(model, fresh)
-        _swap(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)  # gone already if all went well
-    _keep_other_files(set_aside_path(target), target)
-    return target
+    return save_folder(folder, lambda fresh: _write(model, fresh), overwrite=overwrite)
 
 
 def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
@@ -112,13 +92,13 @@ def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
     ...
     pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
     """
-    path = Path(folder)
-    if not path.exists() and set_aside_path(path).is_dir():
-        path = set_aside_path(path)  # a save was interrupted between its two renamings
-    if not path.is_dir():
-        raise DamagedFileError(f"There is no model folder {folder}.")
-    certificate: Certificate = _read_json(path / CERTIFICATE, Certificate.from_dict)
-    inputs: Inputs = _read_json(path / PREPROCESSING, Inputs.from_dict)
+    path = standing_folder(folder)
+    certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
+    if certificate.network is None:
+        raise DamagedFileError(
+            f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
+        )
+    inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
     tensors = _read_tensors(path / WEIGHTS)
     try:
         network = _build_network(tensors, certificate.network)
@@ -135,23 +115,6 @@ def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
         raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
 
 
-def set_aside_path(folder: str | os.PathLike[str]) -> Path:
-    """Return where the old model waits while a new one takes its place."""
-    target = Path(folder).absolute()
-    return target.parent / f".{target.name}.old"
-
-
-def _check_target(target: Path, overwrite: bool) -> None:
-    if not target.exists():
-        return
-    if not overwrite:
-        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
-    if not target.is_dir() or (any(target.iterdir()) and not (target / CERTIFICATE).is_file()):
-        raise OutputExistsError(
-            f"{target} exists and is not a pbgnet model, so it is not replaced; move it away."
-        )
-
-
 def _write(model: CertifiedModel, folder: Path) -> None:
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
@@ -166,70 +129,6 @@ def _write(model: CertifiedModel, folder: Path) -> None:
     (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
     # safetensors lets nobody else read its file; it gets the mode that the umask gave the others.
     os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
-    for path in (*folder.iterdir(), folder):
-        _fsync(path)
-
-
-def _swap(fresh: Path, target: Path) -> None:
-    """Put the finished folder in place; the old one is set aside until the new one stands."""
-    aside = set_aside_path(target)
-    replaced = target.exists()
-    if replaced:
-        os.rename(target, aside)
-    try:
-        os.rename(fresh, target)
-    except BaseException:
-        if replaced:
-            os.rename(aside, target)
-        raise
-    _fsync(target.parent)
-
-
-def _recover(target: Path) -> None:
-    """Finish what an interrupted save left: bring the old model back, or clear it away."""
-    aside = set_aside_path(target)
-    if not aside.is_dir():
-        return
-    if target.exists():
-        _keep_other_files(aside, target)
-    else:
-        os.rename(aside, target)
-
-
-def _keep_other_files(aside: Path, target: Path) -> None:
-    """Move what is not part of a model from the old folder to the new one, then remove the old one."""
-    if not aside.is_dir():
-        return
-    for path in aside.iterdir():
-        ours = path.name in (WEIGHTS, CERTIFICATE, PREPROCESSING, REPORT)
-        if not ours and not (target / path.name).exists():
-            os.rename(path, target / path.name)
-    shutil.rmtree(aside)
-
-
-def _fsync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":
-        return  # Windows cannot open folders
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _read_json(path: Path, read: Any) -> Any:
-    if not path.is_file():
-        raise DamagedFileError(f"{path} is missing.")
-    if path.stat().st_size > LARGEST_JSON:
-        raise DamagedFileError(f"{path} is larger than {LARGEST_JSON // 2**20} MiB, which no model needs.")
-    try:
-        return read(parse_json(path.read_text(encoding="utf-8")))
-    except UnicodeDecodeError as error:
-        raise DamagedFileError(f"{path} is damaged: it is not UTF-8 text.") from error
-    except PBGNetError as error:
-        raise DamagedFileError(f"{path} is damaged: {error}") from error
-    except OSError as error:
-        raise DamagedFileError(f"{path} cannot be read: {error}") from error
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:

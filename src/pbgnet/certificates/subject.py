@@ -6,20 +6,19 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from pbgnet.bounds import split_delta
+from pbgnet.certificates.arguments import Situation
 from pbgnet.certificates.certificate import Certificate
-from pbgnet.certificates.evaluation import Evaluation, evaluate
+from pbgnet.certificates.evaluation import Answers, Evaluation, answer
 from pbgnet.certificates.fingerprints import label_values
-from pbgnet.certificates.inputs import encode_labels
-from pbgnet.certificates.issue import delta_of
-from pbgnet.certificates.model import CertifiedModel
+from pbgnet.certificates.issue import learned_from, prior_network, situation_of
+from pbgnet.certificates.model import CertifiedModel, ReadTable
+from pbgnet.certificates.parts import PreprocessingRecord, PriorRecord
+from pbgnet.certificates.predictions import CertifiedPredictions
+from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import UncertifiedError
-from pbgnet.preprocessing import take_rows
+from pbgnet.preprocessing.tables import count_rows
 
-__all__ = ["RELATIVE", "Outcome", "Subject", "close", "same"]
+__all__ = ["RELATIVE", "NetworkSubject", "Outcome", "PredictionSubject", "Subject", "close", "same"]
 
 RELATIVE = 1e-9
 """Recomputed numbers may differ by this much, for other machines round differently."""
@@ -37,43 +36,102 @@ class Outcome:
 
 
 class Subject:
-    """A model and the data it is to be verified against; expensive things are computed once."""
+    """A certificate and the data it is to be verified against; expensive things are computed once."""
 
-    def __init__(self, model: CertifiedModel, X: Any, y: Any) -> None:  # noqa: N803
-        self.model, self.X, self.y = model, X, y
-
-    @property
-    def certificate(self) -> Certificate:
-        """What is to be verified."""
-        return self.model.certificate
-
-    @property
-    def delta_per_prior(self) -> float:
-        """The share of delta that the confidence and the number of priors leave."""
-        return split_delta(delta_of(self.certificate.confidence), self.certificate.n_priors)
+    def __init__(self, certificate: Certificate, X: Any, y: Any) -> None:  # noqa: N803
+        self.certificate, self.X, self.y = certificate, X, y
 
     @functools.cached_property
     def n_rows(self) -> int:
-        """Number of labels given, and so of rows."""
-        return int(label_values(self.y).size)
+        """Number of labels given, or of rows where there are none, as for a disagreement."""
+        return count_rows(self.X) if self.y is None else int(label_values(self.y).size)
+
+    @property
+    def terms(self) -> Terms:
+        """What was asked, as far as the certificate tells."""
+        stated, aggregation = self.certificate, self.certificate.aggregation
+        sampled = aggregation is not None and aggregation.method == "monte_carlo"
+        return Terms(
+            confidence=stated.confidence,
+            n_priors=stated.n_priors,
+            certificate=stated.choices.certificate,
+            class_conditional=bool(stated.class_conditional),
+            aggregation=aggregation.method if aggregation is not None else "fourier",
+            n_samples=aggregation.n_samples if aggregation is not None and sampled else None,
+            seed=aggregation.seed if aggregation is not None and sampled else None,
+        )
+
+
+class NetworkSubject(Subject):
+    """A network with its certificate."""
+
+    def __init__(self, model: CertifiedModel, X: Any, y: Any) -> None:  # noqa: N803
+        super().__init__(model.certificate, X, y)
+        self.model = model
+
+    @property
+    def prior_record(self) -> PriorRecord:
+        """What is said about the prior; no network is without."""
+        assert self.certificate.prior is not None
+        return self.certificate.prior
+
+    @property
+    def preprocessing_record(self) -> PreprocessingRecord:
+        """What is said about the preprocessing; no network is without."""
+        assert self.certificate.preprocessing is not None
+        return self.certificate.preprocessing
+
+    @property
+    def has_learned_prior(self) -> bool:
+        """Whether something could be chosen on the prior rows."""
+        return learned_from(self.prior_record, self.model.prior_rows)
+
+    @property
+    def table(self) -> ReadTable:
+        """The data, to read rows from."""
+        sizes = self.model.network.architecture
+        return ReadTable(self.X, label_values(self.y), self.model.inputs, sizes.n_features)
 
     @functools.cached_property
-    def certified(self) -> tuple[Any, Tensor]:
-        """Features and labels of the certified rows."""
+    def situation(self) -> Situation:
+        """What posterior and prior answer on the certified rows."""
         rows = self.model.certified_rows
         if int(rows.max()) >= self.n_rows:
             raise UncertifiedError("a certified row lies beyond the end of the table")
-        table = take_rows(self.X, rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were given when the model was made
-            features = self.model.inputs.features(table, self.model.network.architecture.n_features)
-        labels = encode_labels(label_values(self.y)[rows], self.model.classes)
-        return features, torch.from_numpy(labels)
+            certified = self.table.examples(rows)
+        return situation_of(self.model.network, certified, None, self.model.inputs.class_names, self.terms)
+
+    @functools.cached_property
+    def apart(self) -> Answers | None:
+        """What the prior answers on the prior rows, where it was learned."""
+        rows = self.model.prior_rows
+        if not self.has_learned_prior:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return answer(prior_network(self.model.network), *self.table.examples(rows))
 
     @functools.cached_property
     def evaluation(self) -> Evaluation:
-        """The posterior on the certified rows."""
-        return evaluate(self.model.network, *self.certified)
+        """The deployed network on the certified rows."""
+        return self.situation.posterior.evaluation()
+
+
+class PredictionSubject(Subject):
+    """The answers of a classifier with their certificate, and the classifier itself where it is given."""
+
+    def __init__(
+        self,
+        certified: CertifiedPredictions,
+        X: Any,  # noqa: N803
+        y: Any,
+        model: Any = None,
+        reference: CertifiedModel | None = None,
+    ) -> None:
+        super().__init__(certified.certificate, X, y)
+        self.certified, self.model, self.reference = certified, model, reference
 
 
 def same(expected: object, found: object, detail: str = "") -> Outcome:

@@ -9,16 +9,20 @@ priors were tried.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from pbgnet.certificates import checks
+from pbgnet.certificates.checks import CHECKS, PREDICTION_CHECKS
 from pbgnet.certificates.model import CertifiedModel
-from pbgnet.certificates.storage import load_model
+from pbgnet.certificates.prediction_storage import load_certified
+from pbgnet.certificates.predictions import CertifiedPredictions
+from pbgnet.certificates.subject import NetworkSubject, Outcome, PredictionSubject, Subject
 from pbgnet.exceptions import DomainError, PBGNetError
 
 __all__ = ["VerificationReport", "VerificationStep", "verify"]
+
+AnySubject = TypeVar("AnySubject", bound=Subject)
 
 STATUSES = {"ok": "ok", "failed": "FAILED", "trusted": "trusted"}
 """How the status of a step is printed."""
@@ -109,17 +113,30 @@ class VerificationReport:
         return "\n".join([*map(str, self.steps), self.summary])
 
 
-def verify(model: CertifiedModel | str | os.PathLike[str], X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+def verify(
+    certified: CertifiedModel | CertifiedPredictions | str | os.PathLike[str],
+    X: Any,  # noqa: N803
+    y: ArrayLike | None = None,
+    *,
+    model: Any = None,
+    reference: CertifiedModel | None = None,
+) -> VerificationReport:
     """Recompute everything a certificate says.
 
     Parameters
     ----------
-    model : CertifiedModel or path
-        The model, or the folder it was saved in. A folder that cannot be read fails the first step.
+    certified : CertifiedModel, CertifiedPredictions or path
+        What was certified, or the folder it was saved in. A folder that cannot be read fails the first
+        step.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
-        The whole table as it was given to fit.
+        The whole table as it was given to fit, or to `certify`.
     y : array_like, shape (N,) or (N, 1)
-        Its labels, as the user has them.
+        Its labels, as the user has them. A disagreement has none.
+    model : classifier or callable, optional
+        The classifier of `certify` or `certify_by_disagreement`, which is then asked again. Without it,
+        that it answers as stored is taken on trust.
+    reference : CertifiedModel, optional
+        The certified vote of a disagreement. Without it, its certificate is taken on trust.
 
     Returns
     -------
@@ -129,34 +146,37 @@ def verify(model: CertifiedModel | str | os.PathLike[str], X: Any, y: ArrayLike)
     Examples
     --------
     >>> import numpy as np, torch
-    >>> from pbgnet.certificates import PriorRecord, certify, verify
+    >>> from pbgnet.certificates import PriorRecord, certify_network, verify
     >>> from pbgnet.networks import AggregatedNetwork
     >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array([1, 0] * 100)
     >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
-    >>> model = certify(network, X, y, classes=(0, 1), prior=PriorRecord("zero"),
-    ...                 prior_rows=[], certified_rows=range(200))
+    >>> model = certify_network(network, X, y, classes=(0, 1), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
     >>> report = verify(model, X, y)
     >>> report.ok, report.summary
-    (True, 'Verified: 27 steps recomputed.')
+    (True, 'Verified: 31 steps recomputed.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
-    ['data: labels', 'empirical risk', 'error rate', 'held-out comparison']
+    ['data: labels', 'empirical risk', 'error rate', 'evidence', 'alternatives']
     """
     read = VerificationStep("files", "a readable model", "a readable model", "ok")
-    if not isinstance(model, CertifiedModel):
+    if not isinstance(certified, CertifiedModel | CertifiedPredictions):
         try:
-            model = load_model(model)
+            certified = load_certified(certified)
         except PBGNetError as error:
             read = VerificationStep("files", "a readable model", "a damaged one", "failed", str(error))
-            skipped = [_not_computed(name, "the model could not be read") for name in checks.CHECKS]
+            skipped = [_not_computed(name, "the model could not be read") for name in CHECKS]
             return VerificationReport((read, *skipped))
-    subject = checks.Subject(model, X, y)
-    return VerificationReport((read, *(_run(name, check, subject) for name, check in checks.CHECKS.items())))
+    if isinstance(certified, CertifiedModel):
+        subject = NetworkSubject(certified, X, y)
+        return VerificationReport((read, *(_run(name, check, subject) for name, check in CHECKS.items())))
+    answers = PredictionSubject(certified, X, y, model, reference)
+    return VerificationReport(
+        (read, *(_run(name, check, answers) for name, check in PREDICTION_CHECKS.items()))
+    )
 
 
-def _run(
-    name: str, check: Callable[["checks.Subject"], "checks.Outcome"], subject: "checks.Subject"
-) -> VerificationStep:
+def _run(name: str, check: Callable[[AnySubject], Outcome], subject: AnySubject) -> VerificationStep:
     """Run one check; an error in it is a failed step, and the other steps go on."""
     try:
         outcome = check(subject)

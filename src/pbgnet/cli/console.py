@@ -10,10 +10,22 @@ if TYPE_CHECKING:
 
     from pbgnet.certificates import Certificate
 
-__all__ = ["certificate_numbers", "console", "echo", "pairs", "printable", "short_hash"]
+__all__ = [
+    "bars",
+    "certificate_bars",
+    "certificate_numbers",
+    "console",
+    "echo",
+    "pairs",
+    "printable",
+    "short_hash",
+]
 
 # Where the output is not a terminal, tables are this wide.
 PLAIN_WIDTH = 110
+
+# Characters of the longest bar.
+BAR = 40
 
 
 def printable(text: str) -> str:
@@ -51,28 +63,55 @@ def pairs(rows: Iterable[tuple[str, str]]) -> None:
         echo(f"  {name:<{width}}  {value}")
 
 
+def bars(rows: Iterable[tuple[str, float, str]]) -> None:
+    """Print names and values with bars of characters, the longest of which fills its column."""
+    listed = list(rows)
+    width = max((len(name) for name, _, _ in listed), default=0)
+    largest = max((value for _, value, _ in listed), default=0.0)
+    for name, value, text in listed:
+        length = round(BAR * value / largest) if largest > 0 else 0
+        echo(f"  {name:<{width}}  {text:>7}  {'#' * length}".rstrip())
+
+
 def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequence[tuple[str, str]]:
     """Return the numbers a reader asks for first, bounds rounded up."""
     from pbgnet.certificates.words import round_up
 
-    inputs, bound, held_out = certificate.inputs, certificate.bound, certificate.held_out
+    inputs, loss = certificate.inputs, certificate.linear_loss
     shared = f", shared between {certificate.n_priors} priors" if certificate.n_priors > 1 else ""
+    rows = [("bound on the error rate", round_up(certificate.error_rate.value))]
+    rows += [
+        (f"  in class {claim.given_class}", round_up(claim.value)) for claim in certificate.class_conditional
+    ]
+    if loss is not None:
+        rows.append(("bound on the linear loss", round_up(loss.value)))
+    what = "disagreement" if certificate.reference is not None else "error rate"
+    rows.append(
+        (f"{what} on the rows", f"{inputs.empirical_error_rate:.4f}  ({inputs.n_errors} of {inputs.n})")
+    )
+    if inputs.empirical_risk is not None and inputs.divergence is not None:
+        rows.append(("linear loss on the rows", f"{inputs.empirical_risk:.4f}"))
+        rows.append(("divergence from the prior", f"{inputs.divergence:.4g} nats"))
+        rows.append(("rows", f"{inputs.n} certified, {n_prior_rows} for prior and preprocessing"))
     return (
-        ("bound on the linear loss", round_up(bound.value)),
-        ("bound on the error rate", round_up(bound.error_rate_bound)),
-        ("linear loss, certified rows", f"{inputs.empirical_risk:.4f}"),
-        (
-            "error rate, certified rows",
-            f"{inputs.empirical_error_rate:.4f}  ({inputs.n_errors} of {inputs.n})",
-        ),
-        (
-            "held-out bounds, prior alone",
-            f"{round_up(held_out.risk_bound)} linear loss, {round_up(held_out.error_rate_bound)} error rate",
-        ),
-        ("divergence from the prior", f"{inputs.divergence:.4g} nats"),
-        ("rows", f"{inputs.n} certified, {n_prior_rows} for prior and preprocessing"),
+        *rows,
+        ("asked for", certificate.choices.certificate),
         ("confidence", f"{100 * certificate.confidence:g} %{shared}"),
     )
+
+
+def certificate_bars(certificate: "Certificate", test_error: float | None, test_rows: int | None) -> None:
+    """Print all bounds as bars, with what was measured and what is trivial."""
+    from pbgnet.report.bars import Yardsticks, error_rate_bars, linear_loss_bars
+
+    measured = Yardsticks(test_error=test_error, test_rows=test_rows)
+    echo("Error rate:")
+    bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, measured))
+    if certificate.network is not None:
+        echo("Linear loss:")
+        bars((bar.name, bar.value, bar.text) for bar in linear_loss_bars(certificate, measured))
+    if certificate.alternatives:
+        echo("Those for comparison are valid had they been chosen beforehand, not together with the others.")
 
 
 def short_hash(text: str) -> str:

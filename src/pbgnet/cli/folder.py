@@ -17,7 +17,7 @@ from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pbgnet.certificates import CertifiedModel
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions
 
 __all__ = [
     "TableReading",
@@ -27,6 +27,7 @@ __all__ = [
     "new_folder",
     "reads_text",
     "save_reading",
+    "standing",
 ]
 
 READING = "table.json"
@@ -89,7 +90,7 @@ def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel") -
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8", newline="\n")
 
 
-def load_reading(folder: Path, model: "CertifiedModel") -> TableReading:
+def load_reading(folder: Path, model: "CertifiedModel | CertifiedPredictions") -> TableReading:
     """Read how the table of a model was read; the defaults where that was not kept, or is of another model.
 
     Raises
@@ -99,7 +100,7 @@ def load_reading(folder: Path, model: "CertifiedModel") -> TableReading:
     """
     from pbgnet.certificates.records import parse_json, read_keys
 
-    path = _standing(folder) / READING
+    path = standing(folder) / READING
     if not path.is_file():
         return TableReading()
     try:
@@ -120,29 +121,34 @@ def load_reading(folder: Path, model: "CertifiedModel") -> TableReading:
     return reading
 
 
-def reads_text(model: "CertifiedModel") -> bool:
+def reads_text(model: "CertifiedModel | CertifiedPredictions") -> bool:
     """Whether the cells of a CSV are texts to a model, which itself tells numbers from words.
 
     That is how `train` makes models from a CSV; those from Parquet or Python mostly know typed columns.
     """
-    return model.preprocessor is not None and bool(model.preprocessor.parse_numbers)
+    preprocessor = getattr(model, "preprocessor", None)
+    return preprocessor is not None and bool(preprocessor.parse_numbers)
 
 
-def features(frame: "pd.DataFrame", model: "CertifiedModel", reading: TableReading) -> Any:
+def features(
+    frame: "pd.DataFrame", model: "CertifiedModel | CertifiedPredictions", reading: TableReading
+) -> Any:
     """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
     others = {reading.target, *reading.dropped}
-    if model.feature_names is None:  # fitted on an array by other means than this command line
-        return frame[[name for name in frame.columns if name not in others]].to_numpy()
-    known = set(model.feature_names)
+    names = getattr(model, "feature_names", None)
+    if names is None:  # fitted or certified by other means than this command line
+        table = frame[[name for name in frame.columns if name not in others]]
+        return table if model.certificate.fingerprints.columns is not None else table.to_numpy()
+    known = set(names)
     ignored = [name for name in frame.columns if name not in known and name not in others]
     if ignored:
         note(f"Ignored, for the model does not know them: {some(ignored)}.")
-    return frame[[name for name in model.feature_names if name in frame.columns]]
+    return frame[[name for name in names if name in frame.columns]]
 
 
 def check_new_folder(folder: Path, overwrite: bool) -> None:
     """Raise before any work is done if a model could not be saved there."""
-    if _standing(folder).exists() and not overwrite:
+    if standing(folder).exists() and not overwrite:
         raise OutputExistsError(f"{folder} exists already; choose another place, or pass --overwrite.")
     if folder.exists() and (
         not folder.is_dir() or (any(folder.iterdir()) and not (folder / "certificate.json").is_file())
@@ -208,7 +214,7 @@ def _settle(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _standing(folder: Path) -> Path:
+def standing(folder: Path) -> Path:
     """Return where a model stands: beside its place if saving was interrupted."""
     from pbgnet.certificates.storage import set_aside_path
 

@@ -13,10 +13,13 @@ from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.workflow import train_model
 from pbgnet.exceptions import OptionError
 
-__all__ = ["ALGORITHMS", "parse_hidden", "train"]
+__all__ = ["ALGORITHMS", "CERTIFICATES", "parse_hidden", "train"]
 
 ALGORITHMS = ("pbgnet", "pbgnet_l", "pbgnet_l_bnd", "pbgnet_pre")
 """Those with a certificate, for ``--help``, which must not wait for torch; a test compares the registry."""
+
+CERTIFICATES = ("auto", "seeger", "mixture", "vote", "held-out")
+"""Routes to the certificate, likewise."""
 
 Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column of the labels: two classes.")]
 Out = Annotated[
@@ -28,6 +31,18 @@ Hidden = Annotated[
 ]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(ALGORITHMS)}.")]
 Confidence = Annotated[float, typer.Option(metavar="X", help="Probability with which the bound holds.")]
+Certificate = Annotated[
+    str, typer.Option(metavar="NAME", help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.")
+]
+ClassConditional = Annotated[
+    bool, typer.Option("--class-conditional", help="Also bound the error rate in each class.")
+]
+Test = Annotated[
+    Path | None,
+    typer.Option(
+        "--test", metavar="FILE", readable=False, help="Test set, whose error is shown beside the bounds."
+    ),
+]
 PriorFraction = Annotated[
     float, typer.Option(metavar="X", help="Share of the rows that trains prior and preprocessing.")
 ]
@@ -82,6 +97,8 @@ def train(
     hidden: Hidden = ["10"],  # noqa: B006 (typer copies it)
     algorithm: Algorithm = "pbgnet_pre",
     confidence: Confidence = 0.95,
+    certificate: Certificate = "auto",
+    class_conditional: ClassConditional = False,
     prior_fraction: PriorFraction = 0.5,
     n_priors: Priors = 1,
     restarts: Restarts = 1,
@@ -89,6 +106,7 @@ def train(
     max_epochs: MaxEpochs = None,
     learning_rate: LearningRate = 0.1,
     device: Device = "auto",
+    test: Test = None,
     drop: Drop = None,
     missing: Missing = None,
     overwrite: Overwrite = False,
@@ -105,6 +123,8 @@ def train(
         "hidden_layer_sizes": parse_hidden(hidden),
         "algorithm": algorithm,
         "confidence": confidence,
+        "certificate": certificate,
+        "class_conditional": class_conditional,
         "prior_fraction": prior_fraction,
         "n_priors": n_priors,
         "n_restarts": restarts,
@@ -115,7 +135,7 @@ def train(
         "verbose": int(not quiet and not as_json),
     }
     reading = TableReading(target, dropped=tuple(drop or ())).with_missing(missing)
-    trained = train_model(data, reading, out, overwrite=overwrite, **parameters)
+    trained = train_model(data, reading, out, test=test, overwrite=overwrite, **parameters)
     following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
 
     def show() -> None:

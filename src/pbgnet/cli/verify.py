@@ -33,18 +33,18 @@ def verify_model(
 
     import numpy as np
 
-    from pbgnet.certificates import load_model
+    from pbgnet.certificates import load_certified
     from pbgnet.certificates import verify as recompute
     from pbgnet.exceptions import PBGNetWarning
 
     try:
-        loaded = load_model(model)
+        loaded = load_certified(model)
     except DamagedFileError:
         if not model.is_dir():
             raise
         return recompute(model, np.zeros((0, 0)), np.zeros(0))  # lists the damage as its first step
     reading = load_reading(model, loaded).with_target(target).with_missing(missing)
-    if reading.target is None:
+    if reading.target is None and loaded.certificate.reference is None:
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
     if reads_text(loaded) and not is_csv(data):
         raise OptionError(
@@ -52,8 +52,10 @@ def verify_model(
             "none; verify it with the CSV."
         )
     frame = read_table(data, reading.missing, as_text=reads_text(loaded))
-    check_column("target", reading.target, frame.columns)
     table = features(frame, loaded, reading)
+    if reading.target is None:  # a disagreement, which needs no labels
+        return recompute(loaded, table)
+    check_column("target", reading.target, frame.columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
         return recompute(loaded, table, label_column(frame, reading.target, data))

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.console import certificate_numbers, echo, pairs
+from pbgnet.cli.console import certificate_bars, certificate_numbers, echo, pairs
 from pbgnet.cli.folder import TableReading, check_new_folder, new_folder, save_reading
 from pbgnet.cli.tables import check_finite, is_csv, labels, read_table
+from pbgnet.cli.tested import Tested, measure_test_set, save_test_set
 from pbgnet.exceptions import LabelError, OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ class Trained:
     folder, report : Path
     seconds : float
         From reading the table to the report.
+    tested : Tested or None
     """
 
     model: "CertifiedModel"
     folder: Path
     report: Path
     seconds: float
+    tested: Tested | None = None
 
     def payload(self) -> dict[str, Any]:
         """Return everything for machines."""
@@ -50,6 +53,9 @@ class Trained:
             },
             "classes": list(self.model.classes),
             "certificate": self.model.certificate.to_dict(),
+            "test": None
+            if self.tested is None
+            else {"rows": self.tested.n_rows, "errors": self.tested.n_errors},
         }
 
     def show(self) -> None:
@@ -58,12 +64,21 @@ class Trained:
         echo()
         pairs(certificate_numbers(self.model.certificate, self.model.prior_rows.size))
         echo()
+        test = (None, None) if self.tested is None else (self.tested.error_rate, self.tested.n_rows)
+        certificate_bars(self.model.certificate, *test)
+        echo()
         echo(f"Model:  {self.folder}")
         echo(f"Report: {self.report}")
 
 
 def train_model(
-    data: Path, reading: TableReading, out: Path, *, overwrite: bool = False, **parameters: Any
+    data: Path,
+    reading: TableReading,
+    out: Path,
+    *,
+    test: Path | None = None,
+    overwrite: bool = False,
+    **parameters: Any,
 ) -> Trained:
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
 
@@ -90,14 +105,21 @@ def train_model(
     pipeline = make_certified_pipeline(PBGNetClassifier(**parameters), preprocessor=preprocessor).fit(X, y)
     model = pipeline.certified_model_
     assert model is not None
-    page = render_report(model, pipeline.history_, X, y)
+    tested = None if test is None else measure_test_set(model, test, reading)
+    page = render_report(model, pipeline.history_, X, y, tested=_errors(tested))
     with new_folder(out) as fresh:  # model, reading and report take their place together
         save_model(model, fresh)
         save_reading(fresh, reading, model)
+        if tested is not None:
+            save_test_set(fresh, tested)
         with replace_file(fresh / REPORT) as temporary:
             temporary.write_text(page, encoding="utf-8", newline="\n")
         check_new_folder(out, overwrite)  # something may have come there meanwhile
-    return Trained(model, out, out / REPORT, time.perf_counter() - start)
+    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested)
+
+
+def _errors(tested: Tested | None) -> tuple[int, int] | None:
+    return None if tested is None else (tested.n_errors, tested.n_rows)
 
 
 def _check_rows(y: "NDArray[Any]", target: str) -> None:
@@ -133,6 +155,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for values that would fail only after minutes of work."""
     import torch
 
+    from pbgnet.certificates import CERTIFICATES
     from pbgnet.training import ALGORITHMS as REGISTRY
     from pbgnet.validation import check_name
 
@@ -143,6 +166,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
             f"The algorithm {name!r} has no certificate to save; choose one of {', '.join(known)}."
         )
     check_name("algorithm", name, known)
+    check_name("certificate", parameters.get("certificate", "auto"), CERTIFICATES)
     for option in ("confidence", "prior_fraction"):
         if not 0 < parameters.get(option, 0.5) < 1:
             shown = f"--{option.replace('_', '-')}"

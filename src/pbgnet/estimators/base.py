@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pbgnet.certificates import PreprocessingRecord, PriorRecord, SplitRecord, certify
+from pbgnet.certificates import PreprocessingRecord, PriorRecord, SplitRecord, certify_network
 from pbgnet.certificates.inputs import Inputs
+from pbgnet.certificates.rows import row_fingerprints
 from pbgnet.certificates.split import check_split
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.split import certified_rows_of, choose_prior_rows
@@ -46,6 +47,7 @@ class CertifiedClassifier(CertifiedPredictor):
 
     network_: AggregatedNetwork | TanhNetwork
     history_: list[dict[str, float | int | str]]
+    row_fingerprints_: NDArray[np.uint64]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -65,6 +67,10 @@ class CertifiedClassifier(CertifiedPredictor):
     @abstractmethod
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
         """Say how the prior came about."""
+
+    def _certificate(self) -> str:
+        """Name the route to the certificate; see `pbgnet.certificates.CERTIFICATES`."""
+        return "seeger"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, *, prior_rows: ArrayLike | None = None, **refused: Any) -> Self:  # noqa: N803
@@ -120,7 +126,7 @@ class CertifiedClassifier(CertifiedPredictor):
         result = self._learn(features, signs, prior_rows, seeds)
         model = None
         if isinstance(result.network, AggregatedNetwork):
-            model = certify(
+            model = certify_network(
                 result.network,
                 table,
                 labels,
@@ -135,8 +141,14 @@ class CertifiedClassifier(CertifiedPredictor):
                 confidence=float(self.confidence),
                 n_priors=int(self.n_priors),
                 constant=self.constant,
+                certificate=self._certificate(),
+                class_conditional=bool(self.class_conditional),
+                prior_margins=None if result.prior_choice is None else result.prior_choice.margins,
             )
-        self.network_, self.history_, self.certified_model_ = result.network, result.history, model
+        # The certificate may speak of the prior's vote; then the prior is what answers.
+        self.network_ = result.network if model is None else model.network
+        self.history_, self.certified_model_ = result.history, model
+        self.row_fingerprints_ = row_fingerprints(table)
         if result.interrupted:
             certified = "" if model is None else " and certified"
             warnings.warn(

@@ -151,6 +151,12 @@ class CertifiedPipeline(CertifiedPredictor):
         check_is_fitted(self)
         return self.classifier_.history_
 
+    @property
+    def row_fingerprints_(self) -> NDArray[np.uint64]:
+        """Fingerprints of the rows given to fit, so that `certify` can refuse them."""
+        check_is_fitted(self)
+        return self.classifier_.row_fingerprints_
+
     def _fraction(self, classifier: CertifiedClassifier) -> float:
         if self.prior_fraction is not None:
             return float(self.prior_fraction)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates import PriorRecord
-from pbgnet.certificates.issue import delta_of
+from pbgnet.certificates.terms import delta_of
 from pbgnet.estimators.base import CertifiedClassifier, choose_device, training_data
 from pbgnet.estimators.split import certified_rows_of
 from pbgnet.training import FitResult, LinearRecipe, fit_linear
@@ -34,6 +34,8 @@ class PBGDClassifier(CertifiedClassifier):
         Probability with which the certificate holds, over the draw of the certified rows.
     constant : {"maurer", "paper"}, default="maurer"
         Constant of the bound: the exact one, or `2 sqrt(n)` as in the paper.
+    class_conditional : bool, default=False
+        Also bound the error rate among rows of each class, which shares delta.
     n_restarts : int, default=3
         Starting points trained side by side: the prior, and random points around it.
     n_priors : int, default=1
@@ -68,7 +70,7 @@ class PBGDClassifier(CertifiedClassifier):
     >>> from pbgnet.estimators import PBGDClassifier
     >>> X, y = make_blobs(500, centers=[[-2, -2], [2, 2]], random_state=0)
     >>> classifier = PBGDClassifier(random_state=0).fit(X, y)
-    >>> classifier.certificate_.bound.value < 0.1
+    >>> classifier.certificate_.linear_loss.value < 0.1
     True
     """
 
@@ -78,6 +80,7 @@ class PBGDClassifier(CertifiedClassifier):
         "cv": [Interval(Integral, 2, None, closed="left")],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "constant": [StrOptions({"maurer", "paper"})],
+        "class_conditional": ["boolean"],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "n_priors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -94,6 +97,7 @@ class PBGDClassifier(CertifiedClassifier):
         cv: int = 5,
         confidence: float = 0.95,
         constant: str = "maurer",
+        class_conditional: bool = False,
         n_restarts: int = 3,
         n_priors: int = 1,
         max_iter: int = 200,
@@ -106,6 +110,7 @@ class PBGDClassifier(CertifiedClassifier):
         self.cv = cv
         self.confidence = confidence
         self.constant = constant
+        self.class_conditional = class_conditional
         self.n_restarts = n_restarts
         self.n_priors = n_priors
         self.max_iter = max_iter

@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.aggregation import METHODS, Aggregation, make_aggregation
 from pbgnet.bounds import split_delta
-from pbgnet.certificates import PriorRecord
-from pbgnet.certificates.issue import delta_of
+from pbgnet.certificates import CERTIFICATES, PriorRecord
+from pbgnet.certificates.terms import delta_of
 from pbgnet.estimators.base import CertifiedClassifier, choose_device, training_data
 from pbgnet.estimators.split import certified_rows_of
 from pbgnet.exceptions import DomainError, OptionError
-from pbgnet.training import ALGORITHMS, SOLVERS, Course, FitResult, Recipe, TrainingData
+from pbgnet.training import ALGORITHMS, SOLVERS, Course, FitResult, PriorCourse, Recipe, TrainingData
 from pbgnet.validation import positive_int
 
 __all__ = ["PBGNetClassifier"]
@@ -49,6 +49,9 @@ class PBGNetClassifier(CertifiedClassifier):
         Sign vectors per example of "monte_carlo", the paper's T.
     prior_fraction : float, default=0.5
         Share of the rows that trains the prior ("pbgnet_pre").
+    prior_training : {"paper", "thorough"}, default="paper"
+        How "pbgnet_pre" trains its prior: 20 epochs as in the paper; or until it is good, choosing among
+        several ways on validation rows of its own, after which the bound is minimised by L-BFGS alone.
     solver : {"hybrid", "adam"}, default="hybrid"
         How the bound is minimised: Adam with a ramped divergence and then L-BFGS on the exact bound,
         or Adam as in the paper. The loss is always minimised by Adam.
@@ -57,6 +60,14 @@ class PBGNetClassifier(CertifiedClassifier):
         paper does (solver "adam").
     constant : {"maurer", "paper"}, default="maurer"
         Constant of the bound: the exact one, or `2 sqrt(n)` as in the paper.
+    certificate : {"auto", "seeger", "mixture", "vote", "held-out"}, default="auto"
+        The route to the bound on the error rate. "seeger" and "mixture" bound the linear loss and
+        double it; "vote" bounds the error rate of the vote through several networks; "held-out" counts
+        the errors of the prior's vote, which is then what predicts. "auto" computes "vote" and "held-out"
+        at half of delta each and deploys what has the smaller bound; without a trained prior it takes the
+        better of "seeger" and "mixture", at half of delta each.
+    class_conditional : bool, default=False
+        Also bound the error rate among rows of each class; delta is then shared by three rates.
     n_restarts : int, default=1
         Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
     n_priors : int, default=1
@@ -85,6 +96,7 @@ class PBGNetClassifier(CertifiedClassifier):
     certified_model_ : CertifiedModel
         Network, certificate and split, to save and to verify; None for "mlp".
     network_ : AggregatedNetwork or TanhNetwork
+        What predicts: the posterior, or the prior where the certificate speaks of its vote.
     history_ : list of dict
         One record per epoch or iteration of training.
     classes_ : ndarray of shape (2,)
@@ -96,11 +108,12 @@ class PBGNetClassifier(CertifiedClassifier):
     Notes
     -----
     For one prior the certificate holds for every posterior at once: `n_restarts`, `solver`, `objective`
-    and `max_epochs` may be chosen freely after looking at certificates. Every further *prior* that could
-    have been chosen costs confidence: other hidden layers, seeds, prior fractions or rows, and for
-    "pbgnet_pre" also another `learning_rate`, `batch_size`, `aggregation` or `n_samples`, which train the
-    prior. If you compare k such fits, or let `GridSearchCV` compare them on rows that are certified
-    afterwards, set ``n_priors=k`` in all of them.
+    and `max_epochs` may be chosen freely after looking at certificates (`certificate` may not: "auto"
+    pays for what it looks at). Every further *prior* that could have been chosen costs confidence: other
+    hidden layers, seeds, prior fractions or rows, and for "pbgnet_pre" also another `learning_rate`,
+    `batch_size`, `aggregation`, `n_samples` or `prior_training`, which train the prior. If you compare k
+    such fits, or let `GridSearchCV` compare them on rows that are certified afterwards, set
+    ``n_priors=k`` in all of them.
 
     References
     ----------
@@ -128,9 +141,12 @@ class PBGNetClassifier(CertifiedClassifier):
         "aggregation": [StrOptions(set(METHODS))],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "prior_training": [StrOptions({"paper", "thorough"})],
         "solver": [StrOptions(set(SOLVERS))],
         "objective": [StrOptions({"seeger", "catoni"})],
         "constant": [StrOptions({"maurer", "paper"})],
+        "certificate": [StrOptions(set(CERTIFICATES))],
+        "class_conditional": ["boolean"],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "n_priors": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -151,9 +167,12 @@ class PBGNetClassifier(CertifiedClassifier):
         aggregation: str = "fourier",
         n_samples: int = 100,
         prior_fraction: float = 0.5,
+        prior_training: str = "paper",
         solver: str = "hybrid",
         objective: str = "seeger",
         constant: str = "maurer",
+        certificate: str = "auto",
+        class_conditional: bool = False,
         n_restarts: int = 1,
         n_priors: int = 1,
         batch_size: int | str = "auto",
@@ -170,9 +189,12 @@ class PBGNetClassifier(CertifiedClassifier):
         self.aggregation = aggregation
         self.n_samples = n_samples
         self.prior_fraction = prior_fraction
+        self.prior_training = prior_training
         self.solver = solver
         self.objective = objective
         self.constant = constant
+        self.certificate = certificate
+        self.class_conditional = class_conditional
         self.n_restarts = n_restarts
         self.n_priors = n_priors
         self.batch_size = batch_size
@@ -182,6 +204,9 @@ class PBGNetClassifier(CertifiedClassifier):
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+
+    def _certificate(self) -> str:
+        return str(self.certificate)
 
     def _sets_rows_apart(self) -> bool:
         return ALGORITHMS[self.algorithm].uses_prior_rows
@@ -244,6 +269,7 @@ class PBGNetClassifier(CertifiedClassifier):
             batch_seed=batch_seed,
             device=device,
             verbose=int(self.verbose),
+            prior_course=PriorCourse() if self.prior_training == "thorough" else None,
         )
 
     def _hybrid(self) -> bool:

@@ -1,12 +1,21 @@
-"""The bound beside what was measured, the held-out bound and the trivial one."""
+"""The bound beside what was measured, what other routes give, and what can be had without learning."""
 
 from dataclasses import dataclass
 
-from pbgnet.certificates import Certificate
+from pbgnet.certificates import Certificate, Claim
 from pbgnet.certificates.words import round_up
 from pbgnet.report.svg import Axis, figure, label, tag, tick_text
 
-__all__ = ["Bar", "bar_chart", "error_rate_bars", "linear_loss_bars"]
+__all__ = [
+    "Bar",
+    "Yardsticks",
+    "bar_chart",
+    "claim_name",
+    "error_rate_bars",
+    "linear_loss_bars",
+]
+
+MEASURED = "Measured on the certified rows"
 
 WIDTH, ROW, TOP, AXIS = 420, 46, 4, 26
 
@@ -24,48 +33,80 @@ class Bar:
     colour: str
 
 
-def linear_loss_bars(certificate: Certificate) -> list[Bar]:
+@dataclass(frozen=True)
+class Yardsticks:
+    """What bounds are compared with, besides each other.
+
+    Attributes
+    ----------
+    minority : float or None
+        Share of the rarer class: how often it errs to answer always with the other one.
+    test_error, test_rows : float, int or None
+        Error rate of the classifier on a test set, and its number of rows.
+    """
+
+    minority: float | None = None
+    test_error: float | None = None
+    test_rows: int | None = None
+
+    def trivial(self) -> Bar:
+        """Return what can be had without learning."""
+        if self.minority is None:
+            return Bar("Trivial: a toss of a coin", 0.5, "0.5", "trivial")
+        name = "Trivial: always the more frequent class"
+        return Bar(name, self.minority, f"{self.minority:.4f}", "trivial")
+
+
+def linear_loss_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
     """Return what is known of the linear loss of the aggregate."""
-    inputs, held_out = certificate.inputs, certificate.held_out
-    return [
-        Bar(
-            "Measured on the certified rows",
-            inputs.empirical_risk,
-            f"{inputs.empirical_risk:.4f}",
-            "measured",
-        ),
-        Bar(
-            "Certified by this bound", certificate.bound.value, round_up(certificate.bound.value), "certified"
-        ),
-        Bar(
-            "Held-out bound of the prior alone",
-            held_out.risk_bound,
-            round_up(held_out.risk_bound),
-            "held-out",
-        ),
-        Bar("Trivial bound", 1.0, "1", "trivial"),
-    ]
+    risk = certificate.inputs.empirical_risk
+    measured = [] if risk is None else [Bar(MEASURED, risk, f"{risk:.4f}", "measured")]
+    return [*measured, *_claimed(certificate, "linear loss"), yardsticks.trivial()]
 
 
-def error_rate_bars(certificate: Certificate) -> list[Bar]:
-    """Return what is known of the error rate of the vote."""
-    inputs, held_out, bound = certificate.inputs, certificate.held_out, certificate.bound
-    rate = inputs.empirical_error_rate
+def error_rate_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
+    """Return what is known of the error rate of the classifier."""
+    rate = certificate.inputs.empirical_error_rate
+    bars = [Bar(MEASURED, rate, f"{rate:.4f}", "measured")] if certificate.reference is None else []
+    if yardsticks.test_error is not None:
+        name = f"Measured on {yardsticks.test_rows} test rows"
+        bars.append(Bar(name, yardsticks.test_error, f"{yardsticks.test_error:.4f}", "measured"))
+    return [*bars, *_claimed(certificate, "error rate"), yardsticks.trivial()]
+
+
+def claim_name(claim: Claim) -> str:
+    """Return a few words for the route of a claim and the predictor it speaks of.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import Claim, Evidence
+    >>> from pbgnet.report.bars import claim_name
+    >>> none = Evidence(9, 0, n_errors=0)
+    >>> claim_name(Claim("error rate", "prior's vote", "clopper-pearson", 0.1, 0.05, none))
+    'held-out count, prior alone'
+    """
+    inner = "the mixture" if claim.settings.c is not None else "the kl bound"
+    name = {
+        "seeger": "kl bound",
+        "catoni-mixture": "Catoni's mixture",
+        "doubled": f"twice {inner}",
+        "vote": f"vote of {claim.settings.n_networks} networks",
+        "clopper-pearson": "held-out count",
+        "chernoff": "held-out bound",
+        "disagreement": "disagreement",
+    }[claim.route]
+    if claim.predictor.startswith("prior's"):
+        return f"{name}, prior alone"
+    return f"{name}, posterior not kept" if claim.predictor.startswith("discarded") else name
+
+
+def _claimed(certificate: Certificate, quantity: str) -> list[Bar]:
+    """Return the bounds: what is claimed first, then the alternatives."""
+    claimed = [c for c in certificate.claims if c.quantity == quantity and c.given_class is None]
+    others = [c for c in certificate.alternatives if c.quantity == quantity]
     return [
-        Bar("Measured on the certified rows", rate, f"{rate:.4f}", "measured"),
-        Bar(
-            "Certified by this bound (twice the loss)",
-            bound.error_rate_bound,
-            round_up(bound.error_rate_bound),
-            "certified",
-        ),
-        Bar(
-            "Held-out bound of the prior alone",
-            held_out.error_rate_bound,
-            round_up(held_out.error_rate_bound),
-            "held-out",
-        ),
-        Bar("Trivial bound", 1.0, "1", "trivial"),
+        *(Bar(f"Certified: {claim_name(c)}", c.value, round_up(c.value), "certified") for c in claimed),
+        *(Bar(f"For comparison: {claim_name(c)}", c.value, round_up(c.value), "held-out") for c in others),
     ]
 
 
@@ -102,6 +143,6 @@ def bar_chart(name: str, title: str, bars: list[Bar]) -> str:
             )
             parts.append(tag("polygon", points=points, class_="gap"))
     words = ", ".join(f"{bar.name}: {bar.text}" for bar in bars)
-    if largest < CUT_BELOW:
+    if any(bar.value > high for bar in bars):
         words += ". The bar of the trivial bound is cut off."
     return figure(name, title, words, WIDTH, bottom + AXIS, "".join(parts))

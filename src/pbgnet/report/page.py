@@ -17,9 +17,11 @@ from pbgnet.exceptions import PBGNetWarning
 from pbgnet.files import replace_file
 from pbgnet.preprocessing import take_rows
 from pbgnet.report import words
-from pbgnet.report.bars import bar_chart, error_rate_bars, linear_loss_bars
+from pbgnet.report.bars import claim_name
 from pbgnet.report.calibration import margin_chart, reliability_bins, reliability_chart
+from pbgnet.report.comparison import comparison, yardsticks
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
+from pbgnet.report.sections import facts, paragraph, section
 from pbgnet.report.style import STYLE
 from pbgnet.report.svg import escape, tag
 
@@ -34,6 +36,8 @@ def render_report(
     history: Sequence[Record],
     X: Any,  # noqa: N803
     y: ArrayLike,
+    *,
+    tested: tuple[int, int] | None = None,
 ) -> str:
     """Return the report of a model as one HTML page, with no outside parts and no scripts.
 
@@ -46,16 +50,18 @@ def render_report(
         The whole table given to fit.
     y : array_like, shape (N,)
         Its labels.
+    tested : pair of int, optional
+        Number of errors on a test set, and of its rows; then shown beside the bounds.
 
     Examples
     --------
     >>> import numpy as np, torch
-    >>> from pbgnet.certificates import PriorRecord, certify
+    >>> from pbgnet.certificates import PriorRecord, certify_network
     >>> from pbgnet.networks import AggregatedNetwork
     >>> from pbgnet.report import render_report
     >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
     >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
-    >>> model = certify(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
     ...                 prior_rows=[], certified_rows=range(200))
     >>> model.certificate.statement in render_report(model, [], X, y)
     True
@@ -65,7 +71,7 @@ def render_report(
     sections = (
         _statement(model),
         _key_numbers(model),
-        _comparison(certificate),
+        comparison(certificate, yardsticks(signs, tested)),
         _training(history),
         _calibration(output, signs),
         _assumptions(certificate),
@@ -89,9 +95,11 @@ def write_report(
     history: Sequence[Record],
     X: Any,  # noqa: N803
     y: ArrayLike,
+    *,
+    tested: tuple[int, int] | None = None,
 ) -> Path:
     """Write the report into a file, whole or not at all; see `render_report`."""
-    page = render_report(model, history, X, y)
+    page = render_report(model, history, X, y, tested=tested)
     with replace_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     return Path(path)
@@ -116,7 +124,7 @@ def _classes(model: CertifiedModel) -> str:
 
 
 def _header(model: CertifiedModel) -> str:
-    network = model.certificate.network
+    network = model.network.architecture
     hidden = " and ".join(map(str, network.hidden_layer_sizes)) or "no"
     lead = (
         f"A binary activated network that tells {model.classes[0]!r} from {model.classes[1]!r}, with a proof "
@@ -126,22 +134,12 @@ def _header(model: CertifiedModel) -> str:
     return tag("header", tag("h1", "A classifier with a certificate") + tag("p", escape(lead), class_="lead"))
 
 
-def _section(title: str, *content: str, class_: str = "") -> str:
-    attributes = {"class_": class_} if class_ else {}
-    return tag("section", tag("h2", escape(title)) + "".join(content), **attributes)
-
-
-def _paragraph(text: str, class_: str = "") -> str:
-    return tag("p", escape(text), class_=class_) if class_ else tag("p", escape(text))
-
-
 def _statement(model: CertifiedModel) -> str:
     certificate = model.certificate
-    return _section(
+    return section(
         "What is proved",
         tag("blockquote", escape(certificate.statement), id="statement"),
-        _paragraph(certificate.predictors.value),
-        _paragraph(certificate.predictors.error_rate_bound),
+        *(paragraph(sentence) for sentence in certificate.predictors[:-1]),
         class_="statement",
     )
 
@@ -149,13 +147,13 @@ def _statement(model: CertifiedModel) -> str:
 def _key_numbers(model: CertifiedModel) -> str:
     certificate, inputs = model.certificate, model.certificate.inputs
     numbers = (
-        ("bound", round_up(certificate.bound.value), "bound on the expected linear loss", True),
         (
             "error-rate",
-            round_up(certificate.bound.error_rate_bound),
-            "bound on the error rate of the vote",
+            round_up(certificate.error_rate.value),
+            f"bound on the error rate of the {certificate.error_rate.predictor}",
             True,
         ),
+        *_second_number(certificate),
         ("risk", f"{inputs.empirical_risk:.4f}", "linear loss on the certified rows", False),
         (
             "errors",
@@ -176,7 +174,20 @@ def _key_numbers(model: CertifiedModel) -> str:
         )
         for name, value, meaning, bold in numbers
     )
-    return _section("Key numbers", tag("dl", items, class_="numbers"))
+    return section("Key numbers", tag("dl", items, class_="numbers"))
+
+
+def _second_number(certificate: Certificate) -> tuple[tuple[str, str, str, bool], ...]:
+    """Return the bounds on the classes, on the linear loss, or the route, whichever there is."""
+    if certificate.class_conditional:
+        return tuple(
+            (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
+            for k, claim in enumerate(certificate.class_conditional)
+        )
+    if certificate.linear_loss is not None:
+        value = round_up(certificate.linear_loss.value)
+        return (("bound", value, "bound on the expected linear loss", True),)
+    return (("route", claim_name(certificate.error_rate), "route to the bound", True),)
 
 
 def _confidence_words(certificate: Certificate) -> str:
@@ -185,62 +196,22 @@ def _confidence_words(certificate: Certificate) -> str:
     return f"confidence, shared between {certificate.n_priors} priors"
 
 
-def _comparison(certificate: Certificate) -> str:
-    charts = (
-        tag("h3", "Linear loss of the aggregate")
-        + bar_chart("chart-loss", "Bounds on the linear loss", linear_loss_bars(certificate)),
-        tag("h3", "Error rate of the vote")
-        + bar_chart("chart-errors", "Bounds on the error rate", error_rate_bars(certificate)),
-    )
-    return _section(
-        "How good is the bound?",
-        _paragraph(words.TWO_LOSSES),
-        tag("div", "".join(tag("div", chart) for chart in charts), class_="two"),
-        _verdict(certificate),
-        _paragraph(words.NOT_JOINT, "note"),
-    )
-
-
-def _verdict(certificate: Certificate) -> str:
-    """Say without varnish whether learning from the certified rows paid."""
-    bound, held_out = certificate.bound, certificate.held_out
-    pairs = (
-        ("linear loss", bound.value, held_out.risk_bound),
-        ("error rate", bound.error_rate_bound, held_out.error_rate_bound),
-    )
-    won = [name for name, ours, other in pairs if ours < other]
-    if bound.value >= 1:
-        text, kind = words.TRIVIAL, "warn"
-    elif len(won) == 2:
-        text, kind = words.PAID, "good"
-    elif won:
-        other = "error rate" if won[0] == "linear loss" else "linear loss"
-        text = (
-            f"For the {won[0]} this certificate is the tighter one; for the {other} the held-out bound of "
-            "the prior's classifier is tighter."
-        )
-        kind = "good" if won[0] == "linear loss" else "warn"
-    else:
-        text, kind = words.NOT_PAID, "warn"
-    return _paragraph(text, f"verdict {kind}")
-
-
 def _training(history: Sequence[Record]) -> str:
     charts = [(curve, curve_chart(curve, history)) for curve in CURVES]
     drawn = [tag("h3", escape(curve.title)) + chart for curve, chart in charts if chart]
     if not drawn:
-        return _section("How it was trained", _paragraph("The course of training was not recorded.", "note"))
+        return section("How it was trained", paragraph("The course of training was not recorded.", "note"))
     phases = dict.fromkeys(str(record.get("phase", "")) for record in history)
     items = "".join(
         tag("li", tag("strong", escape(phase)) + f": {escape(PHASES[phase])}")
         for phase in phases
         if phase in PHASES
     )
-    return _section(
+    return section(
         "How it was trained",
         tag("div", "".join(tag("div", chart) for chart in drawn), class_="three"),
         tag("ul", items, class_="note") if items else "",
-        _paragraph(words.PHASE_NOTE, "note"),
+        paragraph(words.PHASE_NOTE, "note"),
     )
 
 
@@ -267,16 +238,16 @@ def _calibration(output: NDArray[np.float64], signs: NDArray[np.float64]) -> str
         for bin in bins
     )
     table = tag("table", tag("thead", tag("tr", head)) + tag("tbody", rows))
-    return _section(
+    return section(
         "Margins and calibration",
-        _paragraph(words.CALIBRATION),
+        paragraph(words.CALIBRATION),
         tag(
             "div",
             tag("div", tag("h3", "Margins") + margin_chart(output * signs))
             + tag("div", tag("h3", "Calibration") + reliability_chart(bins)),
             class_="two",
         ),
-        _paragraph(words.DESCRIPTIVE, "note"),
+        paragraph(words.DESCRIPTIVE, "note"),
         tag("details", tag("summary", "The same in numbers") + table),
     )
 
@@ -286,11 +257,11 @@ def _assumptions(certificate: Certificate) -> str:
     doubts = (
         f"With probability at most {delta} over the draw of the certified rows, the bound is wrong.",
         *words.NOT_SAID,
-        certificate.predictors.not_covered,
+        certificate.predictors[-1],
     )
     assumed = "".join(tag("li", escape(sentence)) for sentence in certificate.assumptions)
     unsaid = "".join(tag("li", escape(sentence)) for sentence in doubts)
-    return _section(
+    return section(
         "What the proof assumes, and what it does not say",
         tag(
             "div",
@@ -302,60 +273,48 @@ def _assumptions(certificate: Certificate) -> str:
 
 
 def _verification() -> str:
-    return _section(
+    return section(
         "Check it yourself",
-        _paragraph(words.HOW_TO_VERIFY),
+        paragraph(words.HOW_TO_VERIFY),
         tag("pre", tag("code", "pbgnet verify MODEL DATA")),
-        _paragraph(words.HOW_TO_READ),
+        paragraph(words.HOW_TO_READ),
     )
-
-
-def _facts(rows: Sequence[tuple[str, object]], code: bool = False) -> str:
-    body = "".join(
-        tag(
-            "tr",
-            tag("th", escape(name), scope="row")
-            + tag("td", tag("code", escape(value)) if code else escape(value)),
-        )
-        for name, value in rows
-    )
-    return tag("table", tag("tbody", body), class_="facts")
 
 
 def _provenance(model: CertifiedModel) -> str:
     certificate = model.certificate
-    network, prints, versions = certificate.network, certificate.fingerprints, certificate.versions
+    prints, versions = certificate.fingerprints, certificate.versions
+    network, aggregation, record = model.network.architecture, certificate.aggregation, certificate.prior
+    assert aggregation is not None
+    assert record is not None
     names = model.feature_names or ()
     shown = ", ".join(names[:30]) + (f" and {len(names) - 30} more" if len(names) > 30 else "")
     sizes = "-".join(map(str, (network.n_features, *network.hidden_layer_sizes, 1)))
-    prior = (
-        f"{certificate.prior.kind}: {certificate.prior.description}"
-        if certificate.prior.description
-        else (certificate.prior.kind)
-    )
-    facts: list[tuple[str, object]] = [
+    prior = f"{record.kind}: {record.description}" if record.description else record.kind
+    origin: list[tuple[str, object]] = [
         ("Classes", f"{model.classes[0]!r} and {model.classes[1]!r}"),
         ("Columns", shown or f"{network.n_features}, without names"),
         ("Network", f"{sizes}{', with intercepts' if network.intercept else ''}"),
         (
             "Computed by",
-            f"{certificate.aggregation.method}, each layer to within {certificate.aggregation.tolerance:g}",
+            f"{aggregation.method}, each layer to within {aggregation.tolerance:g}",
         ),
         (
             "Proved numerical error",
             f"{certificate.inputs.numerical_error:.1e} of the linear loss, included in the bound",
         ),
-        ("Bound", f"{certificate.bound.name}, constant {certificate.bound.constant}"),
+        ("Routes", ", ".join(f"{claim.quantity} by {claim.route}" for claim in certificate.claims)),
+        ("Asked for", certificate.choices.certificate),
         ("Prior", prior),
         ("Issued", certificate.issued_at),
         ("Versions", ", ".join(f"{name} {value}" for name, value in vars(versions).items())),
     ]
     fingerprints = [(name.capitalize(), value or "not stated") for name, value in vars(prints).items()]
-    return _section(
+    return section(
         "Where it comes from",
-        _facts(facts),
+        facts(origin),
         tag(
-            "details", tag("summary", "Fingerprints (SHA-256)") + _facts(fingerprints, code=True), open="open"
+            "details", tag("summary", "Fingerprints (SHA-256)") + facts(fingerprints, code=True), open="open"
         ),
     )
 

@@ -1,0 +1,120 @@
+"""A certificate for another classifier, through how often it disagrees with a certified vote."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates.answers import ask, label_indices
+from pbgnet.certificates.arguments import with_value
+from pbgnet.certificates.certificate import Certificate
+from pbgnet.certificates.claim import Choices, Claim, ReferenceRecord
+from pbgnet.certificates.classifier import count_errors, issue_for_answers, refuse_seen_rows
+from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_columns, fingerprint_features
+from pbgnet.certificates.model import CertifiedModel
+from pbgnet.certificates.predictions import CertifiedPredictions, fingerprint_predictions
+from pbgnet.certificates.rows import count_duplicates
+from pbgnet.certificates.terms import delta_of
+from pbgnet.exceptions import DomainError, DtypeError
+from pbgnet.preprocessing.tables import count_rows
+
+__all__ = ["certify_by_disagreement", "describe_rows"]
+
+
+def certify_by_disagreement(
+    certified_model: CertifiedModel,
+    predict: Any,
+    X: Any,  # noqa: N803
+    *,
+    delta_share: float = 0.5,
+    confidence: float | None = None,
+    training_data: Any = None,
+) -> CertifiedPredictions:
+    """Certify another classifier through its disagreement with a certified vote, on rows without labels.
+
+    `R(f) <= R(vote) + P(f and vote differ)`: the first from the certificate of the vote, at a smaller
+    share of delta, the second by the upper limit of Clopper and Pearson from the number of rows on which
+    they differ. For an exported network, a smaller one, one in lower precision.
+
+    Parameters
+    ----------
+    certified_model : CertifiedModel
+        Or a fitted estimator with `certified_model_`.
+    predict : classifier or callable
+        The other classifier: from raw rows to labels, those of the certified model.
+    X : DataFrame, ndarray or scipy sparse matrix, shape (m, d)
+        Rows without labels, independent draws from the same distribution. They must not be rows that the
+        vote or the other classifier was made from; rows that neither depends on may be used again.
+    delta_share : float, default=0.5
+        Share of delta that the disagreement has; the rest is the vote's.
+    confidence : float, optional
+        Of the result; that of the vote's certificate unless given.
+    training_data : table, or pair of table and labels, optional
+        Rows the two were made from, to see that no row of X is among them.
+
+    Returns
+    -------
+    CertifiedPredictions
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify_by_disagreement, certify_network
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
+    >>> fresh = np.linspace(-1, 1, 400)[:, None]
+    >>> shipped = certify_by_disagreement(model, lambda X: np.where(X[:, 0] > 0, "yes", "no"), fresh)
+    >>> shipped.certificate.inputs.n_errors, shipped.certificate.error_rate.route
+    (0, 'disagreement')
+    """
+    model = getattr(certified_model, "certified_model_", certified_model)
+    if not isinstance(model, CertifiedModel):
+        raise DtypeError(f"A certified model is needed, got {type(certified_model).__name__}.")
+    if not 0.0 < delta_share < 1.0:
+        raise DomainError(f"delta_share must lie between 0 and 1, got {delta_share!r}.")
+    m = count_rows(X)
+    if m == 0:
+        raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
+    rows = refuse_seen_rows(certified_model, X, None, training_data)
+    if model.certificate.fingerprints.features == fingerprint_features(X):
+        refuse_seen_rows(model, X, None, None)
+    known = model.classes
+    vote = label_indices(ask(model, X, m), known, "The certified vote answers with")
+    answers = label_indices(ask(predict, X, m), known, "The classifier answers with")
+    confidence = model.certificate.confidence if confidence is None else float(confidence)
+    delta = delta_of(confidence)
+    share = math.nextafter(delta * delta_share, 0.0)
+    reference = _reference(model.certificate, math.nextafter(delta - share, 0.0))
+    evidence = replace(count_errors(answers != vote), reference_bound=reference.claim.value)
+    claim = with_value(Claim("error rate", "classifier", "disagreement", 1.0, share, evidence))
+    certificate = issue_for_answers(
+        confidence=confidence,
+        n_models=1,
+        claims=(claim,),
+        choices=Choices("disagreement", (), (), ("disagreement",)),
+        data=describe_rows(X),
+        n_duplicates=count_duplicates(rows),
+        predictions=fingerprint_predictions(known, answers, vote),
+        reference=reference,
+    )
+    return CertifiedPredictions(certificate, known, answers, vote)
+
+
+def describe_rows(X: Any) -> DataFingerprints:  # noqa: N803
+    """Fingerprint rows without labels."""
+    return DataFingerprints(count_rows(X), fingerprint_features(X), "none", fingerprint_columns(X))
+
+
+def _reference(certificate: Certificate, delta: float) -> ReferenceRecord:
+    """State the bound on the vote again, at another total share of delta.
+
+    Whatever was chosen for it was paid for by dividing its delta; another delta is divided alike.
+    """
+    n_priors, n_shares = certificate.n_priors, certificate.choices.n_shares
+    claim = replace(certificate.error_rate, delta=split_delta(delta, n_priors * n_shares))
+    if claim.evidence.sampling_delta is not None:
+        claim = replace(claim, evidence=replace(claim.evidence, sampling_delta=claim.delta))
+    return ReferenceRecord(certificate.seal, with_value(claim), n_priors, n_shares)

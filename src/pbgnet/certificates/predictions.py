@@ -1,0 +1,129 @@
+"""The certificate of a classifier that is not stored itself, with what it answered on the rows."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.answers import check_label_set
+from pbgnet.certificates.certificate import Certificate
+from pbgnet.certificates.fingerprints import fingerprint_json
+from pbgnet.certificates.inputs import Label
+from pbgnet.certificates.records import read_keys
+from pbgnet.exceptions import DamagedFileError, DtypeError, PBGNetError, ShapeError
+
+__all__ = ["CertifiedPredictions", "as_answers", "fingerprint_predictions"]
+
+SCHEMA, SCHEMA_VERSION = "pbgnet-predictions", 1
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedPredictions:
+    """A certificate and the answers it counts.
+
+    Attributes
+    ----------
+    certificate : Certificate
+    classes : tuple of str, int, bool or float
+        All labels that are known.
+    predictions : ndarray of int64, shape (n,)
+        What the classifier answered, as places among the classes.
+    reference : ndarray of int64, shape (n,) or None
+        What the certified vote answered, for a disagreement.
+
+    Examples
+    --------
+    See `certify` and `certify_by_disagreement`, which make one, `save_predictions`, `load_predictions`
+    and `verify`.
+    """
+
+    certificate: Certificate
+    classes: tuple[Label, ...]
+    predictions: NDArray[np.int64]
+    reference: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        classes = check_label_set(self.classes)
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "predictions", as_answers("predictions", self.predictions, len(classes)))
+        if self.reference is not None:
+            reference = as_answers("reference", self.reference, len(classes))
+            object.__setattr__(self, "reference", reference)
+            if reference.size != self.predictions.size:
+                raise ShapeError("There must be as many answers of the reference as of the classifier.")
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The answers in the user's own words."""
+        return np.array(self.classes)[self.predictions]
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of classes and answers."""
+        return fingerprint_predictions(self.classes, self.predictions, self.reference)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answers as plain JSON-able values; the certificate has its own form."""
+        return _content(self.classes, self.predictions, self.reference)
+
+    @classmethod
+    def from_dict(cls, data: object, certificate: Certificate) -> "CertifiedPredictions":
+        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        keys = ["schema", "version", "classes", "predictions", "reference"]
+        content = read_keys(data, keys)
+        version = content["version"]
+        if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
+            raise DamagedFileError(f"schema and version must be {SCHEMA!r} and {SCHEMA_VERSION}.")
+        if not isinstance(content["classes"], list):
+            raise DamagedFileError(f"classes must be a list, got {content['classes']!r:.60}.")
+        for name in ("predictions", "reference"):
+            places = content[name]
+            if places is None and name == "reference":
+                continue
+            if not isinstance(places, list) or not all(type(place) is int for place in places):
+                raise DamagedFileError(f"{name} must be a list of whole numbers, got {places!r:.60}.")
+        try:
+            return cls(certificate, tuple(content["classes"]), content["predictions"], content["reference"])
+        except PBGNetError as error:
+            raise DamagedFileError(str(error)) from error
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write certificate and answers into a folder; see `save_predictions`."""
+        from pbgnet.certificates.prediction_storage import save_predictions
+
+        return save_predictions(self, folder, overwrite=overwrite)
+
+
+def fingerprint_predictions(
+    classes: tuple[Label, ...], predictions: NDArray[np.int64], reference: NDArray[np.int64] | None = None
+) -> str:
+    """Fingerprint the answers of a classifier, and of the vote it is compared with."""
+    return fingerprint_json(_content(classes, predictions, reference))
+
+
+def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64]:
+    """Return places among the classes as a read-only array, or raise."""
+    array: NDArray[Any] = np.asarray(places)
+    if array.ndim != 1 or array.size == 0:
+        raise ShapeError(f"{name} must be one list of at least one answer, got shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise DtypeError(f"{name} must be whole numbers, got {array.dtype}.")
+    if array.min() < 0 or array.max() >= n_classes:
+        raise ShapeError(f"{name} must lie between 0 and {n_classes - 1}, the places of the classes.")
+    result = array.astype(np.int64)
+    result.setflags(write=False)
+    return result
+
+
+def _content(
+    classes: tuple[Label, ...], predictions: NDArray[np.int64], reference: NDArray[np.int64] | None
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": SCHEMA_VERSION,
+        "classes": list(classes),
+        "predictions": predictions.tolist(),
+        "reference": None if reference is None else reference.tolist(),
+    }

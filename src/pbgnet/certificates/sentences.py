@@ -1,0 +1,168 @@
+"""The sentences of a certificate of version 2: new words, new version. `words` has those of version 1."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from pbgnet.certificates.words import PREDICTOR_OF_VALUE, PREPROCESSING, PRIORS, SPLITS, round_up
+
+if TYPE_CHECKING:
+    from pbgnet.certificates.certificate import Certificate
+    from pbgnet.certificates.claim import Claim
+
+__all__ = ["COMPARISON", "assumptions", "predictors", "statement"]
+
+COMPARISON = (
+    "For comparison: each alternative is valid by itself, had it been chosen beforehand; they do not hold "
+    "together at the stated confidence."
+)
+
+PREDICTORS = {
+    "aggregate": PREDICTOR_OF_VALUE,
+    "vote": "The vote: the deterministic classifier that answers with the sign of the aggregate.",
+    "prior's vote": (
+        "The prior's vote: the deterministic classifier that answers with the sign of the prior's aggregate. "
+        "It is what is deployed; a posterior that was trained on the certified rows was not kept."
+    ),
+    "classifier": "The classifier as it answered on these rows; nothing is known of how it was made.",
+}
+NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
+
+SUBJECTS = {
+    "vote": "the error rate of the vote",
+    "prior's vote": "the error rate of the prior's vote, which is what is deployed,",
+    "classifier": "the error rate of the classifier",
+}
+
+
+def statement(certificate: "Certificate") -> str:
+    """Return the sentence a person reads."""
+    rate, loss = certificate.error_rate, certificate.linear_loss
+    confidence = percent(certificate.confidence)
+    if certificate.reference is not None:
+        return _disagreement(certificate, confidence)
+    head = f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified rows, "
+    if loss is not None:
+        bounded = f"the expected linear loss of the aggregate is at most {round_up(loss.value)}, "
+        if rate.value < 1:
+            bounded += f"so the error rate of its vote is at most {round_up(rate.value)}"
+        else:
+            bounded += "which says nothing about the error rate of its vote"
+    elif rate.value < 1:
+        bounded = f"{SUBJECTS[rate.predictor]} is at most {round_up(rate.value)}"
+    else:
+        bounded = f"nothing is proved about {SUBJECTS[rate.predictor].rstrip(',')}"
+    return f"{head}{bounded}{_classes(certificate.class_conditional)}."
+
+
+def predictors(certificate: "Certificate") -> tuple[str, ...]:
+    """Say which predictors the claims speak of, and which one they do not."""
+    named = dict.fromkeys(claim.predictor for claim in certificate.claims)
+    covered = tuple(PREDICTORS[name] for name in named)
+    return covered if certificate.network is None else (*covered, NOT_COVERED)
+
+
+def assumptions(certificate: "Certificate") -> tuple[str, ...]:
+    """Return what must be true for the statement to hold."""
+    rows = "unlabelled" if certificate.reference is not None else "certified"
+    return (
+        f"The {rows} rows are independent draws from one distribution, that of the rows to be classified.",
+        *_duplicates(certificate, rows),
+        *(_of_network(certificate) if certificate.network is not None else _of_classifier(certificate)),
+        *_choices(certificate),
+    )
+
+
+def percent(confidence: float) -> str:
+    """Write a probability as a percentage, without rounding.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.sentences import percent
+    >>> percent(0.999)
+    '99.9'
+    """
+    return format((Decimal(repr(confidence)) * 100).normalize(), "f")
+
+
+def _classes(claims: "tuple[Claim, ...]") -> str:
+    if not claims:
+        return ""
+    parts = [f"at most {round_up(claim.value)} among rows of class {claim.given_class}" for claim in claims]
+    return f"; it is {', '.join(parts[:-1])} and {parts[-1]}, all together"
+
+
+def _disagreement(certificate: "Certificate", confidence: str) -> str:
+    rate, reference = certificate.error_rate, certificate.reference
+    assert reference is not None
+    head = (
+        f"With confidence {confidence} %, over the draws of the {reference.claim.evidence.n} rows certified "
+        f"before and of {rate.evidence.n} rows without labels, "
+    )
+    if rate.value >= 1:
+        return f"{head}nothing is proved about the error rate of the classifier."
+    return (
+        f"{head}the error rate of the classifier is at most {round_up(rate.value)}: at most "
+        f"{round_up(reference.claim.value)} for the certified vote, and the rest for the "
+        f"{rate.evidence.n_errors} rows on which the two disagree."
+    )
+
+
+def _duplicates(certificate: "Certificate", rows: str) -> tuple[str, ...]:
+    count = certificate.inputs.n_duplicates
+    if not count:
+        return ()
+    return (f"{count} of the {rows} rows repeat another one; independent draws may, copies may not.",)
+
+
+def _of_network(certificate: "Certificate") -> tuple[str, ...]:
+    prior, preprocessing, split = certificate.prior, certificate.preprocessing, certificate.split
+    assert prior is not None
+    assert preprocessing is not None
+    if certificate.n_priors == 1:
+        count = "One prior was possible: no other could have been chosen after looking at the certified rows."
+    else:
+        count = (
+            f"At most {certificate.n_priors} priors could have been chosen after looking at the certified "
+            "rows (other widths, depths, seeds or pre-trainings count); the confidence holds for all of them "
+            "together."
+        )
+    text = preprocessing.description.strip().rstrip(".")
+    return (
+        PRIORS[prior.kind],
+        *([SPLITS[split.how]] if split.how in SPLITS else []),
+        count,
+        PREPROCESSING[preprocessing.status].rstrip(".") + (f" ({text})" if text else "") + ".",
+        "The numbers speak of the predictors named, not of the plain sign network.",
+    )
+
+
+def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
+    if certificate.reference is not None:
+        return (
+            "The classifier and the certified vote were fixed before these rows were seen, or do not depend "
+            "on them.",
+            "The certificate of the vote holds at the share of delta stated.",
+        )
+    if certificate.n_priors == 1:
+        count = "It is one classifier, not the best of several on these rows."
+    else:
+        count = (
+            f"It is one of at most {certificate.n_priors} classifiers; the confidence holds for all of them "
+            "together."
+        )
+    return (
+        "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
+        count,
+    )
+
+
+def _choices(certificate: "Certificate") -> tuple[str, ...]:
+    choices = certificate.choices
+    told = []
+    if certificate.network is not None and len(choices.candidates) == 1:
+        route = choices.candidates[0]
+        told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
+    if choices.on_prior_rows:
+        told.append(f"Chosen on the prior rows alone, at no cost: {', '.join(choices.on_prior_rows)}.")
+    told += [f"Paid for by dividing delta by {union.count}: {union.what}." for union in choices.unions]
+    return tuple(told)

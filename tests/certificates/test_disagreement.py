@@ -1,0 +1,138 @@
+"""Another classifier, certified through how often it differs from a certified vote."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pbgnet.bounds import disagreement_bound
+from pbgnet.certificates import certify_by_disagreement, load_predictions, verify
+from pbgnet.certificates.arguments import with_value
+from pbgnet.estimators import PBGDClassifier
+from pbgnet.exceptions import (
+    DomainError,
+    DtypeError,
+    DuplicateRowsWarning,
+    LabelError,
+    PriorLeakageError,
+    ShapeError,
+)
+
+
+def failed(report):
+    return {step.name for step in report.failures}
+
+
+def names(X, threshold=0.0):
+    return np.where(np.asarray(X)[:, 0] > threshold, "yes", "no")
+
+
+@pytest.fixture
+def vote(build):
+    return build("zero")[0]
+
+
+@pytest.fixture
+def fresh():
+    return np.random.default_rng(9).normal(size=(500, 1))
+
+
+def test_the_bound_is_the_sum_of_both_at_their_shares(vote, fresh):
+    shipped = certify_by_disagreement(vote, lambda X: names(X, 0.1), fresh, delta_share=0.2)
+    certificate, claim = shipped.certificate, shipped.certificate.error_rate
+    differ = int(np.sum(names(fresh, 0.1) != vote.predict(fresh)))
+    assert differ > 5
+    assert (claim.evidence.n, claim.evidence.n_errors, claim.route) == (500, differ, "disagreement")
+    reference = certificate.reference.claim
+    again = with_value(dataclasses.replace(vote.certificate.error_rate, delta=reference.delta))
+    assert reference == again
+    assert reference.value > vote.certificate.error_rate.value
+    assert claim.value == disagreement_bound(reference.value, differ, 500, claim.delta)
+    assert claim.delta == pytest.approx(0.01)
+    assert reference.delta == pytest.approx(0.04)
+    assert claim.delta + reference.delta <= 0.05
+    assert certificate.confidence == 0.95
+    assert f"the {differ} rows on which the two disagree" in certificate.statement
+    assert certify_by_disagreement(vote, names, fresh, confidence=0.8).certificate.delta == 0.2
+
+
+def test_shares_of_the_reference_are_divided_as_its_own_were(build, fresh):
+    several, *_ = build("zero", n_priors=3, certificate="auto", class_conditional=True)
+    reference = certify_by_disagreement(several, names, fresh).certificate.reference
+    assert (reference.n_priors, reference.n_shares) == (3, 6)
+    assert reference.claim.delta * 18 <= 0.025
+    assert reference.claim.delta * 18 == pytest.approx(0.025)
+
+
+def test_it_is_saved_and_verified(vote, fresh, tmp_path):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    folder = shipped.save(tmp_path / "shipped")
+    assert load_predictions(folder).certificate == shipped.certificate
+    report = verify(folder, fresh)
+    assert report.ok, str(report)
+    assert [step.name for step in report.trusted] == ["answers", "reference"]
+    full = verify(folder, fresh, model=names, reference=vote)
+    assert full.ok, str(full)
+    assert full.trusted == ()
+    assert failed(verify(folder, fresh, model=lambda X: names(X, 1.0), reference=vote)) == {"answers"}
+    assert "data: features" in failed(verify(folder, fresh + 1))
+
+
+def test_lies_are_caught(vote, build, fresh):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    claim, stated = shipped.certificate.error_rate, shipped.certificate.reference
+
+    def check(claim, reference, given=None):
+        certificate = dataclasses.replace(shipped.certificate, claims=(claim,), reference=reference)
+        return failed(verify(dataclasses.replace(shipped, certificate=certificate), fresh, reference=given))
+
+    def leaning(reference):
+        evidence = dataclasses.replace(claim.evidence, reference_bound=reference.claim.value)
+        return with_value(dataclasses.replace(claim, evidence=evidence))
+
+    assert check(claim, stated, vote) == set()
+    assert check(claim, stated, build("zero", confidence=0.9)[0]) == {"reference"}
+    # All of delta for the vote, and again a share for the disagreement.
+    greedy = dataclasses.replace(stated, claim=with_value(dataclasses.replace(stated.claim, delta=0.05)))
+    assert check(leaning(greedy), greedy) == {"shares of delta"}
+    assert check(leaning(greedy), stated) == {"reference", "evidence"}
+    lower = dataclasses.replace(stated, claim=dataclasses.replace(stated.claim, value=0.001))
+    assert check(leaning(lower), lower) == {"reference"}
+    # A vote with less loss than the certified one.
+    evidence = dataclasses.replace(stated.claim.evidence, empirical_risk=0.001)
+    better = dataclasses.replace(
+        stated, claim=with_value(dataclasses.replace(stated.claim, evidence=evidence))
+    )
+    assert check(leaning(better), better) == set(), "on trust without the vote"
+    assert check(leaning(better), better, vote) == {"reference"}
+    alone = dataclasses.replace(stated, n_priors=2)
+    assert "reference" in check(claim, alone, vote)
+
+
+def test_bad_input_is_refused(vote, fresh, build):
+    _, X, _ = build("zero")
+    with pytest.raises(DomainError, match=r"at least one row \(m = 0\)"):
+        certify_by_disagreement(vote, names, fresh[:0])
+    with pytest.raises(DomainError, match="delta_share must lie between 0 and 1"):
+        certify_by_disagreement(vote, names, fresh, delta_share=1.0)
+    with pytest.raises(DtypeError, match="A certified model is needed, got str"):
+        certify_by_disagreement("model", names, fresh)
+    with pytest.raises(LabelError, match="unknown label 1"):
+        certify_by_disagreement(vote, lambda X: np.ones(len(X), dtype=int), fresh)
+    with pytest.raises(ShapeError, match="one label for each of the 500 rows"):
+        certify_by_disagreement(vote, lambda X: ["yes"], fresh)
+    with pytest.raises(PriorLeakageError, match="the rows the model was made from"):
+        certify_by_disagreement(vote, names, X)
+    with pytest.raises(PriorLeakageError, match="1 of the 501 rows"):
+        certify_by_disagreement(vote, names, np.r_[fresh, X[:1]], training_data=X)
+    with pytest.warns(DuplicateRowsWarning, match="1 of the 501 rows repeat"):
+        certify_by_disagreement(vote, names, np.r_[fresh, fresh[:1]])
+
+
+def test_an_estimator_will_do(fresh):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 1))
+    fitted = PBGDClassifier(random_state=0).fit(x, names(x))
+    assert certify_by_disagreement(fitted, fitted.predict, fresh).certificate.inputs.n_errors == 0
+    with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
+        certify_by_disagreement(fitted, names, x[:10])

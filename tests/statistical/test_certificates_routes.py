@@ -1,0 +1,123 @@
+"""Every route to a certificate fails at most as often as it says, in a world whose risks are known."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from sklearn.tree import DecisionTreeClassifier
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates import PriorRecord, certify, certify_by_disagreement, certify_network
+from pbgnet.certificates.arguments import with_value
+from pbgnet.estimators import PBGNetClassifier
+from pbgnet.networks import AggregatedNetwork
+
+pytestmark = pytest.mark.statistical
+
+CONFIDENCE = 0.8
+N_FRESH = 40_000
+
+
+def draw_world(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Three features, a curved boundary, a rarer class, and a fifth of the labels turned at random."""
+    x = rng.normal(size=(n, 3))
+    clean = np.where(x[:, 0] + x[:, 1] ** 2 > 0.8, 1, 0)
+    return x, np.where(rng.random(n) < 0.2, 1 - clean, clean)
+
+
+def allowed(repetitions: int) -> float:
+    """The largest number of violations that would be no surprise at one in 1000."""
+    return stats.binom.ppf(0.999, repetitions, 1 - CONFIDENCE)
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    return draw_world(N_FRESH, np.random.default_rng(99))
+
+
+def stump(X):
+    return (X[:, 0] > 0.3).astype(int)
+
+
+def test_held_out_counts(fresh):
+    repetitions, rng = 150, np.random.default_rng(0)
+    x, y = fresh
+    risk = np.mean(stump(x) != y)
+    violated = cheated = 0
+    for _ in range(repetitions):
+        rows, labels = draw_world(40, rng)
+        violated += risk > certify(stump, rows, labels, CONFIDENCE).certificate.error_rate.value
+        # Wrong: the classifier has seen the rows, and hides it.
+        tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, labels)
+        hidden = certify(lambda X, tree=tree: tree.predict(X), rows, labels, CONFIDENCE)
+        cheated += np.mean(tree.predict(x) != y) > hidden.certificate.error_rate.value
+    assert 0 < violated <= allowed(repetitions)
+    assert cheated > allowed(repetitions), "the test has power"
+
+
+def test_class_conditional_bounds_hold_together(fresh):
+    repetitions, rng = 250, np.random.default_rng(1)
+    x, y = fresh
+    wrong = stump(x) != y
+    risks = {None: wrong.mean(), "0": wrong[y == 0].mean(), "1": wrong[y == 1].mean()}
+    violated = unpaid = 0
+    for _ in range(repetitions):
+        certificate = certify(stump, *draw_world(60, rng), CONFIDENCE, class_conditional=True).certificate
+        violated += any(risks[claim.given_class] > claim.value for claim in certificate.claims)
+        full = [with_value(dataclasses.replace(claim, delta=0.2)) for claim in certificate.claims]
+        unpaid += any(risks[claim.given_class] > claim.value for claim in full)
+    assert 0 < violated <= allowed(repetitions)
+    assert unpaid > allowed(repetitions), "three bounds at the whole of delta each do not hold together"
+
+
+def test_disagreement(fresh):
+    repetitions, rng = 60, np.random.default_rng(2)
+    x, y = fresh
+    weights = [torch.tensor([[4.0, 0.0, 0.0, -1.0]], dtype=torch.float64)]
+    network = AggregatedNetwork(weights, weights)
+
+    def other(X):
+        return ((X[:, 0] > 0.3) ^ (np.abs(X[:, 2]) < 0.3)).astype(int)
+
+    risk = np.mean(other(x) != y)
+    violated = ignored = 0
+    options = {
+        "classes": (0, 1),
+        "prior": PriorRecord("given"),
+        "prior_rows": [],
+        "certified_rows": range(60),
+    }
+    for _ in range(repetitions):
+        rows, labels = draw_world(60, rng)
+        vote = certify_network(
+            network, rows, labels, certificate="held-out", confidence=CONFIDENCE, **options
+        )
+        shipped = certify_by_disagreement(vote, other, draw_world(80, rng)[0]).certificate
+        violated += risk > shipped.error_rate.value
+        ignored += risk > vote.certificate.error_rate.value
+    assert violated <= allowed(repetitions)
+    assert ignored > allowed(repetitions), "the bound of the vote alone says nothing of the other"
+
+
+@pytest.mark.parametrize("certificate", ["auto", "vote", "mixture"])
+def test_fitted_networks(fresh, certificate):
+    repetitions, rng = 40, np.random.default_rng(3)
+    x, y = fresh
+    violated = optimistic = 0
+    deployed = set()
+    for repetition in range(repetitions):
+        classifier = PBGNetClassifier(
+            (3,), certificate=certificate, confidence=CONFIDENCE, max_epochs=1, random_state=repetition
+        )
+        fitted = classifier.fit(*draw_world(60, rng))
+        claimed = fitted.certificate_
+        risk = np.mean(fitted.predict(x) != y)
+        violated += risk > claimed.error_rate.value
+        optimistic += risk > claimed.inputs.empirical_error_rate
+        deployed.add(claimed.error_rate.predictor)
+        assert claimed.error_rate.delta == (split_delta(0.2, 2) if certificate == "auto" else 0.2)
+    assert violated <= allowed(repetitions)
+    assert optimistic > allowed(repetitions), "the error rate on the certified rows is no bound"
+    assert deployed <= ({"vote", "prior's vote"} if certificate == "auto" else {"vote"})
