@@ -21,6 +21,7 @@ ROOMS = [
     "aggregation",
     "networks",
     "certificates",
+    "export",
     "training",
     "estimators",
     "experiments",
@@ -59,6 +60,17 @@ def test_imports_point_one_way(path):
         assert imported <= FOUNDATIONS
     elif room in ROOMS:
         assert imported - FOUNDATIONS <= set(ROOMS[: ROOMS.index(room) + 1])
+
+
+def test_exported_files_are_a_room_at_the_edge():
+    """Nothing that learns or proves depends on a file format, nor the format on what learns."""
+    seen = {"aggregation", "certificates", "export", "kernels", "networks", "preprocessing"}
+    for path in MODULES:
+        room, imported = room_of(path), imported_rooms(path)
+        if room == "export":
+            assert imported - FOUNDATIONS <= seen, path
+        elif "export" in imported:
+            assert room in ("estimators", "experiments", "cli"), path
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

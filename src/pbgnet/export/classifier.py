@@ -1,0 +1,154 @@
+"""A classifier that runs an exported file, and answers with the user's labels."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.export.dependency import import_onnxruntime
+from pbgnet.export.metadata import Metadata, check_seal
+from pbgnet.export.table import read_table
+from pbgnet.validation import positive_int
+
+__all__ = ["OnnxClassifier"]
+
+# Rows are run so many at a time, fewer where a layer would hold more than WORKSPACE numbers for them: what
+# stays in the cache of a processor is faster.
+CHUNK = 4096
+WORKSPACE = 2**20
+
+
+class OnnxClassifier:
+    """An exported network, run by onnxruntime.
+
+    It has what `pbgnet.certificates` asks of any classifier, and is callable itself.
+
+    Parameters
+    ----------
+    path : path
+        A file that `export_onnx` wrote.
+    n_threads : int, default=1
+        Threads of onnxruntime.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    n_features_in_ : int
+        Columns of the table or of the rows it reads.
+    metadata : Metadata
+        What the file says of itself: among others `network`, `statement` and `covers`.
+    fingerprint : str
+        SHA-256 of the file.
+
+    Raises
+    ------
+    MissingOnnxError
+        If the optional extra ``pbgnet[onnx]`` is not installed.
+    DamagedFileError
+        If the file is missing, changed, or was not written by `export_onnx`.
+
+    Examples
+    --------
+    See `export_onnx`.
+
+    >>> from pbgnet.export import OnnxClassifier
+    >>> OnnxClassifier("no/such/file.onnx")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: There is no file no/such/file.onnx.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, n_threads: int = 1) -> None:
+        runtime = import_onnxruntime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = positive_int("n_threads", n_threads)
+        options.inter_op_num_threads = 1
+        content = _read(path)
+        try:
+            check_seal(content)  # before the bytes are handed to the runtime
+            self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            self.metadata = Metadata.from_texts(self._session.get_modelmeta().custom_metadata_map)
+        except DamagedFileError as error:
+            raise DamagedFileError(f"{path} cannot be used. {error}") from error
+        except Exception as error:  # the runtime has its own kinds, without a common base
+            raise DamagedFileError(f"{path} cannot be run by onnxruntime: {error!s:.200}") from error
+        self.classes_: NDArray[Any] = np.array(self.metadata.inputs.classes)
+        self.n_features_in_ = self._count_columns()
+        self.fingerprint = hashlib.sha256(content).hexdigest()
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return G in [-1, 1] (aggregate), or -1 and 1 (sign network), for each row.
+
+        Parameters
+        ----------
+        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+            Rows as they were given to fit.
+
+        Raises
+        ------
+        ShapeError, DtypeError, DomainError
+            For other columns, for what is no number, and for NaN or infinity without a preprocessor.
+        """
+        parts = [self._session.run(["decision"], feed)[0] for feed in self._feeds(X)]
+        decision = np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
+        if not np.isfinite(decision).all():
+            raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
+        return decision
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the label the network answers with, for each row."""
+        return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
+
+    def __call__(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return `predict`: the classifier as a function."""
+        return self.predict(X)
+
+    def __repr__(self) -> str:
+        record = self.metadata
+        return f"OnnxClassifier({record.network}, {record.architecture}, {record.dtype})"
+
+    def _count_columns(self) -> int:
+        if self.metadata.inputs.preprocessor is not None:
+            return int(self.metadata.inputs.preprocessor.n_features_in_)
+        return int(self._session.get_inputs()[0].shape[1])
+
+    def _feeds(self, X: Any) -> Iterator[dict[str, NDArray[Any]]]:  # noqa: N803
+        """Give the inputs of the file, a few rows at a time."""
+        step = max(1, min(CHUNK, WORKSPACE // self.metadata.workspace))
+        preprocessor = self.metadata.inputs.preprocessor
+        if preprocessor is None:
+            rows = self.metadata.inputs.features(X, self.n_features_in_)
+            for start in range(0, rows.shape[0], step):
+                yield {"x": self._numbers(rows[start : start + step], gaps=False)}
+            return
+        numbers, texts = read_table(X, preprocessor)
+        for start in range(0, len(numbers), step):
+            feed = {
+                "x": self._numbers(numbers[start : start + step], gaps=True),
+                "text": texts[start : start + step],
+            }
+            yield {name: part for name, part in feed.items() if part.shape[1] > 0}
+
+    def _numbers(self, rows: Any, gaps: bool) -> NDArray[Any]:
+        """Return rows dense in the precision of the file; NaN and infinity may stand for gaps in a table."""
+        dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            numbers = np.ascontiguousarray(dense, dtype=self.metadata.dtype)
+        finite = np.isfinite(dense)
+        if not gaps and not finite.all():
+            raise DomainError("The rows hold NaN or infinity. Impute or drop such rows.")
+        if not np.isfinite(numbers[finite]).all():
+            raise DomainError("A number is too large for a file in float32; export in float64.")
+        return numbers
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise DamagedFileError(f"There is no file {path}.") from error

@@ -1,0 +1,184 @@
+"""The two networks in ONNX operations: the plain sign network, and the aggregate by its Fourier sum.
+
+Letters are those of ``docs/theory/aggregation.md``. The nodes of every layer are fixed by its weights when
+the file is written, as `pbgnet.aggregation.Fourier` chooses them.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation import Fourier, FourierNodes, choose_nodes
+from pbgnet.export.graph import Graph
+
+__all__ = ["add_aggregate", "add_sign_network", "workspace_per_row"]
+
+# Inputs whose product is written out as a polynomial in their means, so that a matrix product computes it.
+GROUP = 4
+
+# erf(x / sqrt 2) is 1 or -1 beyond this, to the last bit; and the truncation error of its own Fourier sum.
+ERF_REACH, ERF_TOLERANCE = 8.5, 1e-17
+
+Complex = tuple[str, str]
+
+
+def add_sign_network(graph: Graph, x: str, weights: Sequence[Tensor], intercept: bool) -> str:
+    """Add f(x) = sgn(W_L sgn(... sgn(W_1 x))) of shape (n,), with sgn 0 = -1 (paper, Eq. 1).
+
+    Lengths of rows do not matter to it, so they are left as they are.
+    """
+    zero, plus, minus = (graph.constant(value) for value in (0.0, 1.0, -1.0))
+    values = x
+    for k, weight in enumerate(weights):
+        inputs = graph.append(values, int(intercept), 1.0)
+        pre_activation = graph.op("Gemm", inputs, _stored(graph, k, weight), transB=1)
+        # The operation Sign would answer 0 at 0.
+        values = graph.op("Where", graph.op("Greater", pre_activation, zero), plus, minus)
+    return graph.op("Squeeze", values, graph.indices([1]))
+
+
+def add_aggregate(graph: Graph, x: str, weights: Sequence[Tensor], intercept: bool) -> str:
+    """Add G(x) of shape (n,), in [-1, 1] (paper, Eq. 4 and 16)."""
+    first, *rest = weights
+    rows = _unit_rows(graph, graph.append(x, int(intercept), 1.0))
+    mean = _erf(graph, graph.op("Gemm", rows, _stored(graph, 0, first), transB=1))
+    for k, weight in enumerate(rest, start=1):
+        mean = _fourier_layer(graph, graph.append(mean, int(intercept), 1.0), k, weight)
+    return graph.op("Squeeze", mean, graph.indices([1]))
+
+
+def workspace_per_row(weights: Sequence[Tensor], dtype: torch.dtype) -> int:
+    """Return how many numbers the largest layer of the aggregate holds at once for one row."""
+    first, *rest = weights
+    sizes = [len(first) * _erf_nodes().largest_count]
+    # The product so far, a factor, and their products.
+    sizes += [8 * len(weight) * _nodes(weight, dtype).largest_count for weight in rest]
+    return max(sizes)
+
+
+def _stored(graph: Graph, k: int, weight: Tensor) -> str:
+    return graph.constant(weight.numpy(), f"weight_{k}")
+
+
+def _nodes(weight: Tensor, dtype: torch.dtype) -> FourierNodes:
+    return Fourier().nodes(weight.to(dtype))
+
+
+def _erf_nodes() -> FourierNodes:
+    return choose_nodes(torch.tensor([[ERF_REACH]], dtype=torch.float64), ERF_TOLERANCE)
+
+
+def _unit_rows(graph: Graph, rows: str) -> str:
+    """Rows over their lengths, by way of the largest entry so that no square overflows or vanishes."""
+    axis = graph.indices([1])
+    rows = graph.op("Div", rows, graph.op("ReduceMax", graph.op("Abs", rows), axis, keepdims=1))
+    squares = graph.op("ReduceSum", graph.op("Mul", rows, rows), axis, keepdims=1)
+    return graph.op("Div", rows, graph.op("Sqrt", squares))
+
+
+def _erf(graph: Graph, value: str) -> str:
+    """erf(value / sqrt 2) = E sgn(value + e), e ~ N(0, 1).
+
+    The runtime has no erf in float64, so there it is the Fourier sum of a neuron with one sure input:
+    `(2/pi) sum_k exp(-t_k^2/2) sin(value t_k) / (k + 1/2)`.
+    """
+    if graph.dtype == np.float32:
+        return graph.op("Erf", graph.op("Div", value, graph.constant(math.sqrt(2))))
+    nodes = _erf_nodes()
+    reach = graph.op("Clip", value, graph.constant(-ERF_REACH), graph.constant(ERF_REACH))
+    angles = graph.op(
+        "Mul",
+        graph.op("Unsqueeze", reach, graph.indices([2])),
+        graph.constant(nodes.positions().numpy()),
+    )
+    return _weighted_sum(graph, graph.op("Sin", angles), nodes)
+
+
+def _fourier_layer(graph: Graph, mean: str, k: int, weight: Tensor) -> str:
+    """`(2/pi) sum_k exp(-t_k^2/2) Im prod_i f_i(t_k) / (k + 1/2)`, shape (n, d) to (n, m).
+
+    The factors are f_i(t) = cos(a_i t) + 1j g_i sin(a_i t), for means g and a = w / sqrt(d). Inputs are
+    taken in groups. The product over a group is a polynomial in its means, real in the even monomials and
+    imaginary in the odd ones, whose coefficients depend on the weights alone: a matrix product computes
+    it. The groups are multiplied one after the other, so that memory is O(n m K) whatever d is.
+    """
+    nodes = _nodes(weight, torch.float32 if graph.dtype == np.float32 else torch.float64)
+    m, n_nodes = len(weight), nodes.largest_count
+    size = min(GROUP, weight.shape[1])
+    n_groups = math.ceil(weight.shape[1] / size)
+    added = n_groups * size - weight.shape[1]
+    weights = graph.append(_stored(graph, k, weight), added, 0.0)  # a weight of 0 has the factor 1
+    scaled = graph.op("Mul", weights, graph.constant(1 / math.sqrt(weight.shape[1])))
+    groups = zip(
+        _monomials(graph, graph.append(mean, added, 0.0), n_groups, size),
+        _coefficients(graph, scaled, nodes, n_groups, size),
+        strict=True,
+    )
+    # All factors are listed before any product: onnxruntime then computes each when its turn comes. Listed
+    # in turn, they would all be computed first, and wait.
+    factors = [
+        (graph.op("MatMul", even, real), graph.op("MatMul", odd, imaginary))
+        for (even, odd), (real, imaginary) in groups
+    ]
+    _, imaginary = functools.reduce(functools.partial(_times, graph), factors)
+    flat = graph.op("Squeeze", imaginary, graph.indices([0]))
+    return _weighted_sum(graph, graph.op("Reshape", flat, graph.indices([0, m, n_nodes])), nodes)
+
+
+def _monomials(graph: Graph, mean: str, n_groups: int, size: int) -> list[Complex]:
+    """Even and odd monomials of the means of each group, shapes (1, n, 2^(size - 1))."""
+    grouped = graph.op("Reshape", mean, graph.indices([0, n_groups, size]))
+    grouped = graph.append(graph.op("Transpose", grouped, perm=[1, 0, 2]), 1, 1.0, n_axes=3)
+    first, *others, one = graph.split(grouped, size + 1, axis=2)
+    even, odd = one, first
+    for g in others:
+        even, odd = (
+            graph.op("Concat", even, graph.op("Mul", odd, g), axis=2),
+            graph.op("Concat", odd, graph.op("Mul", even, g), axis=2),
+        )
+    return _by_group(graph, (even, odd), n_groups)
+
+
+def _coefficients(graph: Graph, a: str, nodes: FourierNodes, n_groups: int, size: int) -> list[Complex]:
+    """What multiplies the monomials, in their order: shapes (1, 2^(size - 1), m K) for each group.
+
+    From (E + 1j O)(cos + 1j g sin): E cos - g O sin, and O cos + g E sin. They are computed from the
+    weights when a runtime loads the file, which keeps it small.
+    """
+    shape = graph.indices([n_groups, size, -1, 1])
+    grouped = graph.op("Reshape", graph.op("Transpose", a, perm=[1, 0]), shape)
+    angles = graph.op("Mul", grouped, graph.constant(nodes.positions().numpy()))
+    cosines = graph.split(graph.op("Cos", angles), size, axis=1)
+    sines = graph.split(graph.op("Sin", angles), size, axis=1)
+    even, odd = cosines[0], sines[0]
+    for cosine, sine in zip(cosines[1:], sines[1:], strict=True):
+        against = graph.op("Neg", graph.op("Mul", odd, sine))
+        even, odd = (
+            graph.op("Concat", graph.op("Mul", even, cosine), against, axis=1),
+            graph.op("Concat", graph.op("Mul", odd, cosine), graph.op("Mul", even, sine), axis=1),
+        )
+    flat = graph.indices([n_groups, 2 ** (size - 1), -1])
+    return _by_group(graph, (graph.op("Reshape", even, flat), graph.op("Reshape", odd, flat)), n_groups)
+
+
+def _by_group(graph: Graph, values: Complex, n_groups: int) -> list[Complex]:
+    real, imaginary = (graph.split(value, n_groups, axis=0) for value in values)
+    return list(zip(real, imaginary, strict=True))
+
+
+def _times(graph: Graph, left: Complex, right: Complex) -> Complex:
+    (a, b), (c, d) = left, right
+    real = graph.op("Sub", graph.op("Mul", a, c), graph.op("Mul", b, d))
+    return real, graph.op("Add", graph.op("Mul", a, d), graph.op("Mul", b, c))
+
+
+def _weighted_sum(graph: Graph, values: str, nodes: FourierNodes) -> str:
+    """The sum over the nodes, (n, m, K) to (n, m), cut to [-1, 1] where the exact value lies."""
+    # As a matrix of one column: the runtime refuses a vector here if there are no rows.
+    sums = graph.op("MatMul", values, graph.constant(nodes.coefficients().numpy()[:, None]))
+    sums = graph.op("Squeeze", sums, graph.indices([2]))
+    return graph.op("Clip", sums, graph.constant(-1.0), graph.constant(1.0))

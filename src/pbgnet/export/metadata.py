@@ -1,0 +1,163 @@
+"""What an exported file says of itself: texts beside the graph, readable by every runtime."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from pbgnet.certificates import Certificate
+from pbgnet.certificates.inputs import Inputs
+from pbgnet.certificates.records import parse_json
+from pbgnet.exceptions import DamagedFileError, PBGNetError
+
+__all__ = ["Metadata", "check_seal", "coverage", "seal_file"]
+
+FORMAT, FORMAT_VERSION = "pbgnet-onnx", "1"
+FILE_SEAL = "file_fingerprint"
+UNSEALED = "0" * 64
+# A key and its value in the file: the value is field 2 of its entry (0x12) and 64 (0x40) bytes long.
+SEAL = re.compile(FILE_SEAL.encode() + rb"\x12\x40([0-9a-f]{64})")
+
+COVERS = {
+    "aggregate": (
+        "The certificate covers the vote, which is the label this file answers with, up to rounding: it may "
+        "differ from the certified one where the decision is 0 to within the precision of the file."
+    ),
+    "sign": (
+        "The certificate covers the vote, the sign of the aggregate, and not this file, which holds the "
+        "plain sign network with the same weights. Certify it through its disagreement with the vote."
+    ),
+}
+OF_THIS_FILE = "The certificate covers this file, through its disagreement with a certified vote."
+NO_CERTIFICATE = "There is no certificate: nothing is proved about this network."
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What stands in a file beside its graph.
+
+    Attributes
+    ----------
+    network : {"sign", "aggregate"}
+    dtype : {"float32", "float64"}
+    architecture : str
+    inputs : Inputs
+        Classes, feature names and preprocessor.
+    numeric_columns, text_columns : tuple of str or None
+        Columns of the inputs `x` and `text`, where a table is read.
+    missing_text : str or None
+        What means "missing" in `text`.
+    workspace : int
+        Numbers the largest layer holds at once for one row.
+    weights_fingerprint : str
+        Of the weights in the file; in float64 that of the certificate's posterior.
+    covers : str
+        What the certificate says about this file, and what it does not.
+    statement, seal, certificate : str
+        Of the certificate, which is JSON; empty without one.
+    """
+
+    network: str
+    dtype: str
+    architecture: str
+    inputs: Inputs
+    numeric_columns: tuple[str, ...] | None
+    text_columns: tuple[str, ...] | None
+    missing_text: str | None
+    workspace: int
+    weights_fingerprint: str
+    covers: str
+    statement: str = ""
+    seal: str = ""
+    certificate: str = ""
+
+    def to_texts(self) -> dict[str, str]:
+        """Return the entries of the file; the seal of the file is still to be set."""
+        content = self.inputs.to_dict()
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "network": self.network,
+            "dtype": self.dtype,
+            "architecture": self.architecture,
+            "statement": self.statement,
+            "covers": self.covers,
+            "classes": json.dumps(content["classes"]["values"]),
+            "feature_names": json.dumps(content["feature_names"]),
+            "numeric_columns": json.dumps(self.numeric_columns),
+            "text_columns": json.dumps(self.text_columns),
+            "missing_text": json.dumps(self.missing_text),
+            "workspace": json.dumps(self.workspace),
+            "inputs": json.dumps(content),
+            "weights_fingerprint": self.weights_fingerprint,
+            "certificate_seal": self.seal,
+            "certificate": self.certificate,
+            FILE_SEAL: UNSEALED,
+        }
+
+    @classmethod
+    def from_texts(cls, texts: dict[str, str]) -> Self:
+        """Read the entries of a file; raises `DamagedFileError` for what `to_texts` did not write."""
+        found = texts.get("format"), texts.get("format_version")
+        if found != (FORMAT, FORMAT_VERSION):
+            raise DamagedFileError(
+                f"It is not {FORMAT!r} of version {FORMAT_VERSION}, but {found[0]!r:.60} of version "
+                f"{found[1]!r:.20}."
+            )
+        try:
+            numeric, text = (parse_json(texts[key]) for key in ("numeric_columns", "text_columns"))
+            return cls(
+                network=texts["network"],
+                dtype=texts["dtype"],
+                architecture=texts["architecture"],
+                inputs=Inputs.from_dict(parse_json(texts["inputs"])),
+                numeric_columns=None if numeric is None else tuple(numeric),
+                text_columns=None if text is None else tuple(text),
+                missing_text=parse_json(texts["missing_text"]),
+                workspace=int(texts["workspace"]),
+                weights_fingerprint=texts["weights_fingerprint"],
+                covers=texts["covers"],
+                statement=texts["statement"],
+                seal=texts["certificate_seal"],
+                certificate=texts["certificate"],
+            )
+        except (KeyError, TypeError, ValueError, PBGNetError) as error:
+            raise DamagedFileError(f"What it says of itself cannot be read: {error!s:.120}") from error
+
+
+def coverage(network: str, certificate: Certificate | None) -> str:
+    """Return what a certificate says about an exported network, and what it does not.
+
+    Examples
+    --------
+    >>> from pbgnet.export.metadata import coverage
+    >>> coverage("sign", None)
+    'There is no certificate: nothing is proved about this network.'
+    """
+    if certificate is None:
+        return NO_CERTIFICATE
+    return COVERS[network] if certificate.reference is None else OF_THIS_FILE
+
+
+def seal_file(content: bytes) -> bytes:
+    """Put the fingerprint of a file into the place `Metadata.to_texts` left for it.
+
+    Like the seal of a certificate it notices damage and changes by hand; it is no security.
+    """
+    return _with_seal(content, hashlib.sha256(content).hexdigest())
+
+
+def check_seal(content: bytes) -> None:
+    """Raise `DamagedFileError` unless a file is as it was written."""
+    found = SEAL.search(content)
+    if found is None:
+        raise DamagedFileError("It was not written by pbgnet, or is cut off.")
+    if hashlib.sha256(_with_seal(content, UNSEALED)).hexdigest() != found[1].decode():
+        raise DamagedFileError("It is not as it was written; export the model again.")
+
+
+def _with_seal(content: bytes, fingerprint: str) -> bytes:
+    found = SEAL.search(content)
+    assert found is not None
+    return content[: found.start(1)] + fingerprint.encode() + content[found.end(1) :]

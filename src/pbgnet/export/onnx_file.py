@@ -1,0 +1,206 @@
+"""A network becomes one ONNX file: table or rows in, decision and label out, and what is proved about it."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import pbgnet
+from pbgnet.certificates import Certificate, CertifiedModel, fingerprint_tensors
+from pbgnet.certificates.evaluation import certifiable
+from pbgnet.certificates.inputs import Inputs, Label
+from pbgnet.exceptions import DtypeError, OptionError, OutputExistsError, ShapeError
+from pbgnet.export.dependency import import_onnx
+from pbgnet.export.graph import Graph, check_opset
+from pbgnet.export.layers import add_aggregate, add_sign_network, workspace_per_row
+from pbgnet.export.metadata import Metadata, coverage, seal_file
+from pbgnet.export.table import add_preprocessing, missing_text, numeric_columns, text_columns
+from pbgnet.files import write_whole
+from pbgnet.networks import AggregatedNetwork, Architecture, SignNetwork
+from pbgnet.validation import check_finite, check_name
+
+__all__ = ["DEFAULT_OPSET", "NETWORKS", "export_onnx"]
+
+NETWORKS = {"sign": add_sign_network, "aggregate": add_aggregate}
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+DEFAULT_OPSET = 20
+
+
+def export_onnx(
+    model: CertifiedModel | AggregatedNetwork | SignNetwork,
+    path: str | os.PathLike[str],
+    *,
+    network: str = "sign",
+    dtype: str = "float64",
+    opset: int = DEFAULT_OPSET,
+    certificate: Certificate | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a network as an ONNX file that runs without this package.
+
+    Parameters
+    ----------
+    model : CertifiedModel, AggregatedNetwork or SignNetwork
+        A certified model brings its classes, its preprocessing and its certificate along. A network alone
+        reads rows of numbers and answers with the labels -1 and 1.
+    path : path
+    network : {"sign", "aggregate"}, default="sign"
+        The plain sign network, or the aggregate G by its Fourier sum, whose sign is the vote.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the numbers in the file and of its input.
+    opset : int, default=20
+        Version of the set of ONNX operators.
+    certificate : Certificate, optional
+        What `pbgnet.certificates.certify_by_disagreement` proved about the file itself, written before in
+        the same precision; it takes the place of the vote's certificate.
+    overwrite : bool, default=False
+        Replace what stands there.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    MissingOnnxError
+        If the optional extra ``pbgnet[onnx]`` is not installed.
+    UnknownNameError, OptionError, DomainError, DtypeError, ShapeError
+        For what cannot be exported as asked.
+    OutputExistsError
+        If something stands there already.
+
+    Notes
+    -----
+    The certificate covers the vote and thereby the label of an exported aggregate; it does not cover the
+    sign network, whose error rate `pbgnet.certificates` can bound through its disagreement with the vote.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, torch
+    >>> from pbgnet.export import OnnxClassifier, export_onnx
+    >>> from pbgnet.networks import SignNetwork
+    >>> f = SignNetwork([torch.tensor([[1.0, -1.0]])], intercept=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     classifier = OnnxClassifier(export_onnx(f, pathlib.Path(folder) / "f.onnx"))
+    >>> classifier.predict(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    array([ 1, -1])
+    """
+    add_network = NETWORKS[check_name("network", network, NETWORKS)]
+    check_name("dtype", dtype, DTYPES)
+    check_opset(opset)
+    proof = _check_certificate(model, certificate)
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
+    weights, architecture, inputs = _parts(model, network)
+    weights = [weight.to(DTYPES[dtype]).double() for weight in weights]
+    for k, weight in enumerate(weights):
+        check_finite(f"weights[{k}]", weight, f"It cannot be exported in {dtype}.")
+    graph = Graph(dtype)
+    x = _add_inputs(graph, inputs, architecture)
+    _add_outputs(graph, add_network(graph, x, weights, architecture.intercept), inputs.classes)
+    metadata = _describe(proof, network, dtype, weights, architecture, inputs)
+    return write_whole(target, seal_file(_assemble(graph, metadata, opset)))
+
+
+def _parts(model: object, network: str) -> tuple[list[Tensor], Architecture, Inputs]:
+    """Return weights in float64 on the CPU, their sizes, and what stands around the network."""
+    inputs = Inputs((-1, 1), None, None)
+    if isinstance(model, CertifiedModel):
+        inputs = model.inputs
+        model = model.network
+    if isinstance(model, AggregatedNetwork):
+        found = certifiable(model)
+        return [weight.detach() for weight in found.weights], found.architecture, inputs
+    if not isinstance(model, SignNetwork):
+        raise DtypeError(
+            "Only a CertifiedModel, an AggregatedNetwork or a SignNetwork can be exported, got "
+            f"{type(model).__name__}; of a fitted estimator, export its certified_model_."
+        )
+    if network != "sign":
+        raise OptionError("A SignNetwork has no aggregate; export the AggregatedNetwork, or network='sign'.")
+    if model.architecture.replicas:
+        raise ShapeError(
+            f"The network has replica axes {model.architecture.replicas}; export one network at a time."
+        )
+    return [weight.cpu().double() for weight in model.weights], model.architecture, inputs
+
+
+def _add_inputs(graph: Graph, inputs: Inputs, architecture: Architecture) -> str:
+    if inputs.preprocessor is None:
+        return graph.input("x", architecture.n_features)
+    return add_preprocessing(graph, inputs.preprocessor)
+
+
+def _add_outputs(graph: Graph, decision: str, classes: tuple[Label, Label]) -> None:
+    labels = np.array(classes)
+    second = graph.op(
+        "Cast", graph.op("Greater", decision, graph.constant(0.0)), to=import_onnx().TensorProto.INT64
+    )
+    graph.output("decision", decision)
+    graph.output("label", graph.op("Gather", graph.store(labels, "classes"), second), labels.dtype)
+
+
+def _check_certificate(model: object, certificate: Certificate | None) -> Certificate | None:
+    """Return the certificate to write; one of the file itself must refer to the model's."""
+    own = model.certificate if isinstance(model, CertifiedModel) else None
+    if certificate is None:
+        return own
+    reference = certificate.reference
+    if own is None or reference is None or reference.seal != own.seal:
+        raise OptionError(
+            "certificate must come from certify_by_disagreement with the vote of this very model; without "
+            "one, the file carries the model's own."
+        )
+    return certificate
+
+
+def _describe(
+    certificate: Certificate | None,
+    network: str,
+    dtype: str,
+    weights: Sequence[Tensor],
+    architecture: Architecture,
+    inputs: Inputs,
+) -> Metadata:
+    table = inputs.preprocessor
+    return Metadata(
+        network=network,
+        dtype=dtype,
+        architecture=str(architecture),
+        inputs=inputs,
+        numeric_columns=None if table is None else tuple(column.name for column in numeric_columns(table)),
+        text_columns=None if table is None else tuple(column.name for column in text_columns(table)),
+        missing_text=None if table is None else missing_text(table),
+        workspace=(
+            workspace_per_row(weights, DTYPES[dtype])
+            if network == "aggregate"
+            else max(weight.shape[1] for weight in weights)
+        ),
+        weights_fingerprint=fingerprint_tensors(weights),
+        covers=coverage(network, certificate),
+        statement="" if certificate is None else certificate.statement,
+        seal="" if certificate is None else certificate.seal,
+        certificate="" if certificate is None else certificate.to_json(),
+    )
+
+
+def _assemble(graph: Graph, metadata: Metadata, opset: int) -> bytes:
+    onnx = import_onnx()
+    imports = [onnx.helper.make_opsetid("", opset)]
+    proto = onnx.helper.make_model(
+        graph.finish(f"pbgnet_{metadata.network}"),
+        opset_imports=imports,
+        ir_version=onnx.helper.find_min_ir_version_for(imports),
+        producer_name="pbgnet",
+        producer_version=pbgnet.__version__,
+        doc_string=f"{metadata.statement} {metadata.covers}".strip(),
+    )
+    onnx.helper.set_model_props(proto, metadata.to_texts())
+    onnx.checker.check_model(proto, full_check=True)
+    content: bytes = proto.SerializeToString(deterministic=True)
+    return content

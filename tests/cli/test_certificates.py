@@ -1,0 +1,54 @@
+"""``pbgnet certificates``: the page of all routes."""
+
+import pytest
+
+from pbgnet.training import Course, PriorCourse
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Settings of a command that ends in a second."""
+    from pbgnet.experiments import certificate_table
+
+    settings = certificate_table.CertificateSettings(
+        prior_course=PriorCourse(n_steps=10, fewest_epochs=1, most_epochs=3), tanh_course=Course(64, 2)
+    )
+    monkeypatch.setattr(certificate_table, "CertificateSettings", lambda: settings)
+
+
+@pytest.mark.usefixtures("quick")
+def test_it_writes_a_page(run, run_json, tmp_path):
+    page = tmp_path / "new" / "certificates.md"
+    result = run("certificates", "--datasets", "moons", "--hidden", 3, "--out", page)
+    assert result.exit_code == 0, result.stderr
+    assert "moons, split 0" in result.stderr
+    assert page.read_text() in result.stdout
+    assert "Hidden layers\n(3,)" in page.read_text()
+    found = run_json(
+        "certificates",
+        "--datasets",
+        "moons",
+        "--datasets",
+        "circles",
+        "--splits",
+        2,
+        "--hidden",
+        3,
+        "--out",
+        page,
+    )
+    assert [(c["dataset"], c["seed"]) for c in found["certificates"]] == [
+        ("moons", 0),
+        ("moons", 1),
+        ("circles", 0),
+        ("circles", 1),
+    ]
+    assert "Means over splits 0, 1." in page.read_text()
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_unknown_data_set_leaves_no_page(run, tmp_path):
+    result = run("certificates", "--datasets", "iris", "--out", tmp_path / "page.md")
+    assert result.exit_code == 2
+    assert "choose one of" in result.stderr
+    assert not (tmp_path / "page.md").exists()

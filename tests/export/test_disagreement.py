@@ -1,0 +1,65 @@
+"""An exported network is certified like any other classifier, and through its disagreement with the vote."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from pbgnet.certificates import Certificate, certify, certify_by_disagreement
+from pbgnet.exceptions import OptionError
+from pbgnet.export import OnnxClassifier, export_onnx
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+
+
+def test_the_sign_network_is_certified_through_disagreement(ship, tmp_path, make_model, make_rows):
+    model, fresh = make_model(), make_rows(400, seed=9)
+    shipped = ship(model, "sign")
+    certified = certify_by_disagreement(model, shipped, fresh)
+    n_different = int((shipped.predict(fresh) != model.predict(fresh)).sum())
+    assert 0 < n_different < 400
+    assert certified.certificate.inputs.n_errors == n_different
+    assert certified.certificate.error_rate.value >= n_different / 400
+    again = ship(model, "sign", certificate=certified.certificate)
+    assert again.metadata.seal == certified.certificate.seal
+    assert again.metadata.statement == certified.certificate.statement
+    assert Certificate.from_json(again.metadata.certificate) == certified.certificate
+    assert again.metadata.covers.startswith("The certificate covers this file")
+    assert (again.predict(fresh) == shipped.predict(fresh)).all()
+    texts = {entry.key: entry.value for entry in onnx.load(tmp_path / "sign.onnx").metadata_props}
+    assert texts["statement"] == certified.certificate.statement
+
+
+def test_the_exported_aggregate_never_disagrees(ship, make_model, make_rows):
+    model = make_model()
+    certified = certify_by_disagreement(model, ship(model), make_rows(300, seed=9))
+    assert certified.certificate.inputs.n_errors == 0
+
+
+def test_a_certificate_of_another_model_is_refused(tmp_path, make_model, make_rows, ship):
+    model, other = make_model(), make_model((0, 1))
+    foreign = certify_by_disagreement(other, ship(other, "sign"), make_rows(50, seed=9)).certificate
+    for refused in (foreign, model.certificate):
+        with pytest.raises(OptionError, match="certify_by_disagreement"):
+            export_onnx(model, tmp_path / "n.onnx", certificate=refused)
+    with pytest.raises(OptionError, match="certify_by_disagreement"):
+        export_onnx(model.network, tmp_path / "n.onnx", certificate=foreign)
+    assert not (tmp_path / "n.onnx").exists()
+
+
+def test_it_is_certified_on_held_out_rows_like_any_classifier(ship, make_model, make_rows):
+    shipped, fresh = ship(make_model(), "sign"), make_rows(200, seed=9)
+    y = np.where(fresh[:, 0] > 0, "yes", "no")
+    certified = certify(shipped, fresh, y)
+    assert certified.certificate.inputs.n_errors == (shipped.predict(fresh) != y).sum()
+    assert certified.certificate.error_rate.route == "clopper-pearson"
+
+
+def test_the_example_of_the_document_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    exec(compile(code, DOCUMENT.name, "exec"), {})
+    assert capsys.readouterr().out.startswith("With confidence 95 %")
+    assert "covers this file" in OnnxClassifier(tmp_path / "sign.onnx").metadata.covers
