@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pbgnet.bounds import clopper_pearson_bound, maurer_xi
-from pbgnet.certificates import draw_prior_rows
-from pbgnet.datasets import load_dataset, paper_split
+from pbgnet.datasets import certified_split, load_dataset
 from pbgnet.exceptions import UnknownNameError
+from pbgnet.experiments import certificate_table
 from pbgnet.experiments.certificate_page import ERROR_GOALS, LOSS_GOALS, Circumstances, certificate_page
 from pbgnet.experiments.certificate_table import CertificateSettings, certify_split
 from pbgnet.training import Course, PriorCourse
@@ -50,10 +50,9 @@ def test_constants_are_those_of_the_paper_and_of_maurer(found):
 
 
 def test_one_class_is_certified_on_the_certified_rows_only(found):
-    split = paper_split(load_dataset("breast"), 0)
-    prior_rows = draw_prior_rows(426, 0.5, 0)
-    majority = np.sign(split.y_train[prior_rows].sum())
-    rest = np.delete(split.y_train, prior_rows)
+    split = certified_split(load_dataset("breast"), 0)
+    majority = np.sign(split.y_train[split.prior_rows].sum())
+    rest = np.delete(split.y_train, split.prior_rows)
     assert found.constant == clopper_pearson_bound(int((rest != majority).sum()), found.n, QUICK.delta)
 
 
@@ -74,12 +73,11 @@ def test_votes_are_chosen_for_their_divergence(found):
 
 def test_choices_do_not_depend_on_the_certified_labels(found, monkeypatch):
     """Flip all labels of S1: whatever S0 decides stays, and whatever is certified there is wrong."""
-    split = paper_split(load_dataset("breast"), 0)
+    split = certified_split(load_dataset("breast"), 0)
     labels = -split.y_train
-    prior_rows = draw_prior_rows(426, 0.5, 0)
-    labels[prior_rows] *= -1
+    labels[split.prior_rows] *= -1
     other = dataclasses.replace(split, y_train=labels)
-    monkeypatch.setattr("pbgnet.experiments.certificate_table.paper_split", lambda dataset, seed: other)
+    monkeypatch.setattr(certificate_table, "certified_split", lambda dataset, seed, prior_fraction: other)
     flipped = certify_split("breast", 0, QUICK)
     for name in ("deviation", "weight_decay", "first_factor", "later_factor", "validation_loss"):
         assert getattr(flipped, name) == getattr(found, name)

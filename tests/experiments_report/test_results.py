@@ -49,7 +49,7 @@ def test_results_in_one_store_outdo_a_failure_in_another(put, order):
 
 def test_without_names_every_study_with_runs_of_its_own_is_read(fill):
     path = fill("variance", keep=lambda k, spec: spec.dataset == "ads")
-    shared = set(load_study("variance").runs) & set(load_study("exact").runs)
+    shared = set(load_study("variance").runs) & set(load_study("paper").runs)
     assert shared  # or this test says nothing
     assert [results.study.name for results in read_results(path)] == ["variance"]
 
