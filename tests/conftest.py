@@ -2,7 +2,11 @@
 
 import importlib.util
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import torch
@@ -27,3 +31,56 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip("the paper's data sets are not here: set PBGNET_DATA to their folder")
     return folder
+
+
+class Browser:
+    """A real browser without a window, with a profile of its own in a folder."""
+
+    FLAGS = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-extensions",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--enable-logging=stderr",
+    )
+
+    # What the browser itself asks for, whatever page it shows.
+    OWN_HOSTS = (".google.com", ".googleapis.com", ".gvt1.com")
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self.program, self.folder = program, folder
+
+    def open(self, page: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Open a page and return the finished process."""
+        (self.folder / "page.html").write_text(page, encoding="utf-8")
+        places = [f"--user-data-dir={self.folder / 'profile'}", f"--log-net-log={self.folder / 'net.json'}"]
+        command = [self.program, *self.FLAGS, *places, *options, (self.folder / "page.html").as_uri()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+
+    def console_lines(self, process: subprocess.CompletedProcess[str]) -> list[str]:
+        """What the page wrote to its console, errors included."""
+        return [line for line in process.stderr.splitlines() if ":CONSOLE" in line]
+
+    def foreign_urls(self) -> set[str]:
+        """Addresses asked for last that are neither the page nor the browser's own business."""
+        log = (self.folder / "net.json").read_text()
+        urls = set(re.findall(r'"url":"((?:https?|wss?|ftp)[^"]*)"', log))
+        return {url for url in urls if not (urlsplit(url).hostname or "").endswith(self.OWN_HOSTS)}
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Browser:
+    """Chromium, for tests that look at pages."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("no chromium: apt-get install chromium runs this test")
+    folder = tmp_path / "browser"
+    folder.mkdir()
+    return Browser(program, folder)

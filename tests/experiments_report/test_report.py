@@ -1,8 +1,10 @@
 """The report: complete in itself, safe, the same every time, and its numbers are those of the tables."""
 
+import json
 import os
 import re
 import sys
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -221,3 +223,25 @@ def test_broken_bounds_are_told(fill):
     assert "in 24 of 24" in bound_sentences(results)[0]
     results.selected["ads", "pbgnet", 0, None].candidate.numbers["test_loss"] = 0.9
     assert "in 23 of 24" in bound_sentences(results)[0]
+
+
+def test_in_a_browser_all_pictures_are_there_and_nothing_is_fetched(browser, small, tmp_path):
+    text = write_study_report(small, tmp_path / "out", ["smoke", "exact"]).page.read_text(encoding="utf-8")
+    process = browser.open(text, "--dump-dom")
+    assert process.stdout.count("<table") == text.count("<table") > 2
+    assert browser.console_lines(process) == []
+    assert browser.foreign_urls() == set()
+    widths = "".join(
+        f'<iframe srcdoc="{escape(text)}" width="{width}" height="900"></iframe>' for width in (390, 1280)
+    )
+    measure = """<script>onload = () => { document.body.dataset.found = JSON.stringify(
+        [...document.querySelectorAll("iframe")].map(f => f.contentDocument).map(page => [
+            page.documentElement.scrollWidth - page.documentElement.clientWidth,
+            [...page.querySelectorAll("img, svg")].filter(p => p.getBoundingClientRect().width < 50).length,
+            page.querySelectorAll("img, svg").length])); };</script>"""
+    page = f"<!doctype html><body>{widths}{measure}</body>"
+    dom = browser.open(page, "--dump-dom", "--virtual-time-budget=5000").stdout
+    found = json.loads(re.search(r'data-found="([^"]*)"', dom).group(1))
+    for overflow, missing, pictures in found:
+        assert overflow <= 0
+        assert missing == 0 < pictures

@@ -40,8 +40,8 @@ CALIBRATION = (
     "dashed line the vote would be right exactly as often as that share says."
 )
 DESCRIPTIVE = (
-    "Descriptive only: these are the certified rows, which the posterior has learned from, so nothing here "
-    "is part of the proof and fresh rows may look a little worse."
+    "Descriptive only: these are the certified rows. Nothing here is part of the proof, and where the "
+    "deployed network has learned from them, fresh rows may look a little worse."
 )
 
 NOT_SAID = (
