@@ -16,7 +16,6 @@ from pbgnet.aggregation import (
     fourier_error_bound,
     fourier_rounding_bound,
 )
-from pbgnet.aggregation.fourier_error import MAX_NODES_TRAINING
 from pbgnet.aggregation.fourier_function import fourier_sum
 from pbgnet.exceptions import DomainError, DtypeError, SecondDerivativeError, ShapeError
 from pbgnet.kernels import use_backend
@@ -176,12 +175,12 @@ def test_nodes_serve_the_widest_neuron_of_each_replica():
 def test_training_cuts_the_nodes_of_wide_spreads_and_says_what_it_loses(spread, at_most):
     mean, weight = draw_layer(8, 9, 1.0, 0.3)
     weight = weight * (spread * 3 / weight.abs().sum(dim=-1).max())  # a = w / sqrt(9)
-    trained, _ = Fourier(tolerance=1e-6).with_pullback(mean[None], weight[None])
-    nodes = choose_nodes(weight, 1e-6, limit=MAX_NODES_TRAINING)
+    trained, _ = Fourier(tolerance=1e-6, most_nodes=32).with_pullback(mean[None], weight[None])
+    nodes = choose_nodes(weight, 1e-6, limit=32)
     proved = float(fourier_error_bound(weight, nodes.step, nodes.count).max())
     error = float((trained[0] - expected_sign(mean, weight)).abs().max())
     assert error <= proved <= at_most
-    assert (int(choose_nodes(weight, 1e-6).count) > MAX_NODES_TRAINING) == (spread > 35)
+    assert (int(choose_nodes(weight, 1e-6).count) > 32) == (spread > 35)
 
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():

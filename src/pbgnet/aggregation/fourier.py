@@ -13,7 +13,6 @@ from torch import Tensor
 
 from pbgnet.aggregation.base import Aggregation, check_layer
 from pbgnet.aggregation.fourier_error import (
-    MAX_NODES_TRAINING,
     check_tolerance,
     choose_nodes,
     fourier_error_bound,
@@ -23,6 +22,7 @@ from pbgnet.aggregation.fourier_function import fourier_sum
 from pbgnet.autograd import Pullback
 from pbgnet.exceptions import DtypeError
 from pbgnet.kernels import FourierNodes, backend_for, find_kernel
+from pbgnet.validation import positive_int
 
 __all__ = ["DEFAULT_TOLERANCE", "Fourier"]
 
@@ -41,6 +41,10 @@ class Fourier(Aggregation):
     adaptive : bool, default=False
         Choose the nodes also by the means of the call. A wide layer then needs fewer of them, and
         the value of an example may move, within the tolerance, with the examples beside it.
+    most_nodes : int, optional
+        Most nodes of `with_pullback`, which training calls; values alone are never cut. Only
+        weights of a wide spread, which come from high learning rates, need many nodes and cost the most.
+        With 32 the error stays below 0.0005 up to a spread of 60, and below 0.02 up to 100.
 
     Examples
     --------
@@ -54,12 +58,15 @@ class Fourier(Aggregation):
 
     tolerance: float | None = None
     adaptive: bool = False
+    most_nodes: int | None = None
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:
             check_tolerance(self.tolerance)
         if not isinstance(self.adaptive, bool):
             raise DtypeError(f"adaptive must be True or False, got {self.adaptive!r}.")
+        if self.most_nodes is not None:
+            positive_int("most_nodes", self.most_nodes)
 
     def _aggregate(self, mean: Tensor, weight: Tensor, validate_args: bool) -> Tensor:
         nodes = choose_nodes(
@@ -71,14 +78,14 @@ class Fourier(Aggregation):
         return fourier_sum(mean, weight, nodes)
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
-        """The layer and the derivative of the kernels themselves, with at most `MAX_NODES_TRAINING` nodes."""
+        """The layer and the derivative of the kernels themselves, with at most `most_nodes`."""
         kernel = find_kernel("fourier", mean.device)
         nodes = choose_nodes(
             weight,
             self._tolerance(weight.dtype),
             mean if self.adaptive else None,
             validate_args=False,
-            limit=MAX_NODES_TRAINING,
+            limit=self.most_nodes,
         )
         value, product = kernel.forward(mean, weight, nodes, keep_product=True)
         return value, lambda grad: kernel.backward(grad, mean, weight, nodes, product)

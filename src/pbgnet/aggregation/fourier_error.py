@@ -32,9 +32,6 @@ SMALLEST_TOLERANCE = 1e-100
 # values are not checked, the number is cut much earlier: a replica that diverges must not hold up the others.
 MAX_NODES = 1 << 16
 MAX_NODES_UNCHECKED = 1 << 12
-# Training is cut earlier still. Only a spread above 35 needs more nodes; it comes from high learning rates,
-# costs the most and loses little: the error stays below 0.0005 up to a spread of 60, below 0.02 up to 100.
-MAX_NODES_TRAINING = 32
 
 
 def fourier_error_bound(

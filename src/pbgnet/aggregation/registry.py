@@ -37,7 +37,7 @@ def make_aggregation(method: str | Aggregation = "fourier", **options: Any) -> A
     --------
     >>> from pbgnet.aggregation import make_aggregation
     >>> make_aggregation("fourier", tolerance=1e-8)
-    Fourier(tolerance=1e-08, adaptive=False)
+    Fourier(tolerance=1e-08, adaptive=False, most_nodes=None)
     """
     if isinstance(method, Aggregation):
         if options:

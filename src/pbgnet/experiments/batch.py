@@ -29,6 +29,9 @@ __all__ = ["Rows", "batches_of", "train_batch"]
 # What a seed is for; every use has its own stream.
 WEIGHTS, BATCHES, PRIOR_BATCHES, VALIDATION, PRIOR_ROWS, SAMPLING = range(6)
 
+# Enough for every network that is worth selecting; high rates would make the others ten times as expensive.
+TRAINING_NODES = 32
+
 # Adam only looks for a good basin of the bound there: few epochs of large batches.
 HYBRID_COURSE = Course(batch_size=256, max_epochs=8)
 
@@ -106,7 +109,7 @@ class _Batch:
             self.run.batch_size, self.run.max_epochs, self.run.plateau_patience, self.run.stopping_patience
         )
         self.train, self.test = _prepared(rows, self.run.training != "mlp", device)
-        self.aggregation: Aggregation = Fourier()
+        self.aggregation: Aggregation = Fourier(most_nodes=TRAINING_NODES)
         if self.run.n_samples is not None:
             generator = torch.Generator(device).manual_seed(self._seed(SAMPLING))
             self.aggregation = MonteCarlo(self.run.n_samples, generator)

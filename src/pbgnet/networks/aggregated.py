@@ -59,7 +59,7 @@ class AggregatedNetwork(nn.Module):
     >>> network = AggregatedNetwork.initialise(4, (3,), generator=generator)
     >>> network
     AggregatedNetwork(
-      4-3-1, intercept=True, aggregation=Fourier(tolerance=None, adaptive=False)
+      4-3-1, intercept=True, aggregation=Fourier(tolerance=None, adaptive=False, most_nodes=None)
       (weights): ParameterList(...
     )
     >>> network(torch.ones(2, 4)).shape, network.divergence().item()
