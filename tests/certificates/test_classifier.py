@@ -114,9 +114,13 @@ def test_verification_with_and_without_the_classifier(data, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["certificate.json", "predictions.json"]
     alone = verify(folder, x, y)
     assert alone.ok
-    assert [step.name for step in alone.trusted] == ["answers"]
+    assert [step.name for step in alone.trusted] == ["answers", "certified rows"]
     assert [step.name for step in alone.steps] == ["files", *PREDICTION_CHECKS]
-    assert verify(folder, x, y, model=sign).trusted == ()
+    (step,) = verify(folder, x, y, model=sign).trusted
+    assert step.name == "certified rows"
+    assert "fixed without these rows, and is the only one tried on them, is taken on trust" in step.detail
+    several = verify(certify(sign, x, y, n_models=7), x, y, model=sign)
+    assert "one of at most 7 tried on them" in str(several)
     other = verify(folder, x, y, model=lambda X: 1 - sign(X))
     assert failed(other) == {"answers"}
     assert "200 other answers" in str(other)
@@ -136,6 +140,12 @@ def test_verification_with_and_without_the_classifier(data, tmp_path):
         ("claims.0.evidence.n", 100000, "evidence"),
         ("claims.0.delta", 0.5, "delta"),
         ("choices.unions", [{"what": "x", "count": 2}], "shares of delta"),
+        ("choices.unions", [{"what": "x", "count": 1}], "shares of delta"),
+        ("choices.on_prior_rows", ["the classifier"], "shares of delta"),
+        ("choices.candidates", ["clopper-pearson", "vote"], "shares of delta"),
+        ("choices.certificate", "auto", "shares of delta"),
+        ("claims.0.settings.constant", "maurer", "shares of delta"),
+        ("fingerprints.posterior", "0" * 64, "answers stored"),
         ("inputs.n_errors", 0, "error rate"),
         ("inputs.n_duplicates", 3, "data: duplicates"),
         ("fingerprints.predictions", "0" * 64, "answers stored"),
@@ -180,6 +190,8 @@ def test_changed_answers_are_caught(data, tmp_path):
         ("schema", "x"),
         ("reference", [0] * 200),
         ("extra", 1),
+        ("exported", "sign"),
+        ("exported", {"network": "sign", "dtype": "float64", "weights": "0" * 64, "inputs": "x"}),
     ):
         file.write_text(json.dumps({**genuine, key: value}))
         with pytest.raises(DamagedFileError, match=r"predictions\.json"):
@@ -289,6 +301,36 @@ def test_our_estimators_remember_their_rows(data):
     for seen in (pipeline, search):
         with pytest.raises(PriorLeakageError):
             certify(seen, x[:20], y[:20])
+
+
+def test_seen_rows_are_known_in_frames_arrays_and_pipelines(data):
+    pd = pytest.importorskip("pandas")
+    x, y = data
+    frame = pd.DataFrame(x, columns=["c", "a", "b"])
+    fresh_x, fresh_y = make_data(60, 5)
+    fresh = pd.DataFrame(fresh_x, columns=["c", "a", "b"])
+    fitted = PBGDClassifier(random_state=0).fit(frame, y)
+    pipeline = make_certified_pipeline(PBGDClassifier(random_state=0)).fit(frame, y)
+    in_fit = r"20 of the 20 rows .* in fit"
+    for model, seen in (
+        (pipeline, frame[:20]),
+        (pipeline, frame[["a", "b", "c"]][:20]),
+        (pipeline, x[:20]),
+        (pipeline.predict, x[:20]),
+        (fitted, frame[:20]),
+        (fitted.certified_model_, frame),
+    ):
+        with pytest.raises(PriorLeakageError, match=in_fit if len(seen) == 20 else "made from"):
+            certify(model, seen, y[: len(seen)])
+    certify(pipeline, fresh, fresh_y)
+    steps = make_pipeline(StandardScaler(), "passthrough", PBGDClassifier(random_state=0)).fit(x, y)
+    alone = make_pipeline(PBGDClassifier(random_state=0)).fit(x, y)
+    grid = {"pbgdclassifier__objective": ["bound"]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), PBGDClassifier(random_state=0)), grid, cv=2)
+    for model in (steps, alone, search.fit(x, y)):
+        with pytest.raises(PriorLeakageError, match=in_fit):
+            certify(model, x[:20], y[:20])
+        certify(model, fresh_x, fresh_y)
 
 
 def test_duplicates_are_reported(data):

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pbgnet.bounds import disagreement_bound
-from pbgnet.certificates import certify_by_disagreement, load_predictions, verify
+from pbgnet.bounds import disagreement_bound, split_delta
+from pbgnet.certificates import Settings, Union, certify_by_disagreement, load_predictions, verify
 from pbgnet.certificates.arguments import with_value
 from pbgnet.estimators import PBGDClassifier
 from pbgnet.exceptions import (
@@ -14,9 +14,12 @@ from pbgnet.exceptions import (
     DtypeError,
     DuplicateRowsWarning,
     LabelError,
+    OptionError,
     PriorLeakageError,
     ShapeError,
+    UncertifiedError,
 )
+from pbgnet.networks import AggregatedNetwork
 
 
 def failed(report):
@@ -64,16 +67,27 @@ def test_shares_of_the_reference_are_divided_as_its_own_were(build, fresh):
     assert reference.claim.delta * 18 == pytest.approx(0.025)
 
 
-def test_it_is_saved_and_verified(vote, fresh, tmp_path):
+def test_it_is_saved_and_verified(vote, build, fresh, tmp_path):
     shipped = certify_by_disagreement(vote, names, fresh)
     folder = shipped.save(tmp_path / "shipped")
     assert load_predictions(folder).certificate == shipped.certificate
     report = verify(folder, fresh)
     assert report.ok, str(report)
-    assert [step.name for step in report.trusted] == ["answers", "reference"]
+    assert [step.name for step in report.trusted] == ["answers", "certified rows", "reference"]
     full = verify(folder, fresh, model=names, reference=vote)
     assert full.ok, str(full)
-    assert full.trusted == ()
+    assert [step.name for step in full.trusted] == ["certified rows", "reference"]
+    assert "fixed without these rows, and is the only one tried on them" in str(full)
+    assert "that the certificate of the vote is right is taken on trust" in str(full)
+    verified = verify(folder, fresh, model=names, reference=vote, reference_data=build("zero")[1:])
+    assert verified.ok, str(verified)
+    assert [step.name for step in verified.trusted] == ["certified rows"]
+    _, X, y = build("zero")
+    wrong = verify(folder, fresh, model=names, reference=vote, reference_data=(X, y[::-1]))
+    assert failed(wrong) == {"reference"}
+    assert "failed steps of its own verification: data: labels" in str(wrong)
+    with pytest.raises(OptionError, match="pass it as reference"):
+        verify(folder, fresh, reference_data=(X, y))
     assert failed(verify(folder, fresh, model=lambda X: names(X, 1.0), reference=vote)) == {"answers"}
     assert "data: features" in failed(verify(folder, fresh + 1))
 
@@ -109,6 +123,72 @@ def test_lies_are_caught(vote, build, fresh):
     assert "reference" in check(claim, alone, vote)
 
 
+def test_a_vote_that_is_not_the_certified_one_is_refused(vote, fresh, build):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    turned = AggregatedNetwork([-weight for weight in vote.network.weights], vote.network.prior_weights)
+    other = dataclasses.replace(vote, network=turned)
+    swapped = dataclasses.replace(vote, classes=("yes", "no"))
+    other_prior = dataclasses.replace(vote, network=AggregatedNetwork(list(vote.network.weights)))
+    for forged, what in (
+        (other, "posterior weights"),
+        (swapped, "preprocessing"),
+        (other_prior, "prior weights"),
+    ):
+        with pytest.raises(UncertifiedError, match=f"not what its certificate speaks of.*{what}"):
+            certify_by_disagreement(forged, names, fresh)
+        report = verify(shipped, fresh, model=names, reference=forged)
+        assert failed(report) == {"reference"}
+        assert what in str(report)
+
+
+def test_several_classifiers_share_what_the_disagreement_has(vote, fresh):
+    one, many = (certify_by_disagreement(vote, names, fresh, n_models=n).certificate for n in (1, 4))
+    assert many.error_rate.delta == split_delta(one.error_rate.delta, 4)
+    assert many.error_rate.value > one.error_rate.value
+    assert many.reference == one.reference
+    assert "It is one classifier, not the best of several on these rows." in one.assumptions
+    assert "one of at most 4 classifiers" in " ".join(many.assumptions)
+    for certificate in (one, many):
+        assert "The shares of delta of the two were fixed before these rows were seen." in (
+            certificate.assumptions
+        )
+    with pytest.raises(DomainError, match="at least 1"):
+        certify_by_disagreement(vote, names, fresh, n_models=0)
+    shipped = certify_by_disagreement(vote, names, fresh, n_models=4)
+    assert verify(shipped, fresh, model=names, reference=vote).ok
+    # As many classifiers as it says, but the share of one.
+    claim = with_value(dataclasses.replace(many.error_rate, delta=one.error_rate.delta))
+    greedy = dataclasses.replace(shipped, certificate=dataclasses.replace(many, claims=(claim,)))
+    assert failed(verify(greedy, fresh, model=names, reference=vote)) == {"shares of delta"}
+    huge = dataclasses.replace(
+        many, reference=dataclasses.replace(many.reference, n_priors=2**40, n_shares=2**40)
+    )
+    assert "shares of delta" in failed(verify(dataclasses.replace(shipped, certificate=huge), fresh))
+
+
+def test_nothing_else_is_claimed_chosen_or_paid_for(vote, fresh):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    genuine = shipped.certificate
+    by_class = dataclasses.replace(genuine.error_rate, given_class="'yes'")
+    no_class = dataclasses.replace(genuine.error_rate, given_class="'no'")
+    choices = genuine.choices
+    for lie in (
+        {"claims": (genuine.error_rate, no_class, by_class)},
+        {"alternatives": (genuine.error_rate,)},
+        {"choices": dataclasses.replace(choices, unions=(Union("the classes", 1),))},
+        {"choices": dataclasses.replace(choices, on_prior_rows=("everything",))},
+        {"choices": dataclasses.replace(choices, candidates=("disagreement", "clopper-pearson"))},
+        {"choices": dataclasses.replace(choices, certificate="auto")},
+        {"claims": (dataclasses.replace(genuine.error_rate, settings=Settings(constant="paper")),)},
+    ):
+        forged = dataclasses.replace(shipped, certificate=dataclasses.replace(genuine, **lie))
+        assert "shares of delta" in failed(verify(forged, fresh, model=names, reference=vote)), lie
+    given = dataclasses.replace(genuine.reference.claim, given_class="'yes'")
+    reference = dataclasses.replace(genuine.reference, claim=given)
+    forged = dataclasses.replace(shipped, certificate=dataclasses.replace(genuine, reference=reference))
+    assert failed(verify(forged, fresh)) == {"reference"}
+
+
 def test_bad_input_is_refused(vote, fresh, build):
     _, X, _ = build("zero")
     with pytest.raises(DomainError, match=r"at least one row \(m = 0\)"):
@@ -129,10 +209,15 @@ def test_bad_input_is_refused(vote, fresh, build):
         certify_by_disagreement(vote, names, np.r_[fresh, fresh[:1]])
 
 
-def test_an_estimator_will_do(fresh):
+def test_an_estimator_will_do(fresh, build):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(100, 1))
     fitted = PBGDClassifier(random_state=0).fit(x, names(x))
     assert certify_by_disagreement(fitted, fitted.predict, fresh).certificate.inputs.n_errors == 0
     with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
         certify_by_disagreement(fitted, names, x[:10])
+    # Neither may the other classifier have seen them, nor its method.
+    model = build("zero")[0]
+    for other in (fitted, fitted.predict):
+        with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
+            certify_by_disagreement(model, other, x[:10])

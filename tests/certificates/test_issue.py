@@ -29,11 +29,10 @@ from pbgnet.exceptions import (
     OptionError,
     PriorLeakageError,
     ShapeError,
+    UncertifiedError,
     UnknownNameError,
 )
 from pbgnet.networks import AggregatedNetwork, initial_weights
-
-DATA = DataFingerprints(400, "0" * 64, "1" * 64)
 
 
 @pytest.fixture
@@ -51,9 +50,10 @@ def issue(network, x, y, **options):
         "prior": PriorRecord("given", "a test"),
         "prior_rows": [],
         "certified_rows": range(len(y)),
-        "data": DATA,
         **options,
     }
+    n_rows = len(options["prior_rows"]) + len(y)
+    options.setdefault("data", DataFingerprints(n_rows, "0" * 64, "1" * 64))
     asked = {name: options.pop(name) for name in list(options) if name in Terms.__dataclass_fields__}
     return issue_certificate(network, x, y, terms=Terms(**asked), **options)
 
@@ -101,10 +101,24 @@ def test_evaluation_in_chunks_is_the_same(problem, monkeypatch):
     assert chunked.n_errors == expected.n_errors
 
 
-def test_outputs_near_zero_are_counted_as_ties():
+def test_outputs_near_zero_are_counted_as_ties_and_as_errors():
     tiny = AggregatedNetwork([torch.tensor([[1e-17]], dtype=torch.float64)], intercept=False)
     result = evaluate(tiny, torch.ones(3, 1), torch.ones(3))
-    assert result.n_ties == 3
+    assert (result.n_ties, result.n_errors, result.n_wrong) == (3, 3, 0)
+    certificate = issue(tiny, torch.ones(3, 1), torch.ones(3), certificate="held-out")
+    assert certificate.inputs.n_errors == certificate.error_rate.evidence.n_errors == 3
+    assert certificate.error_rate.value == 1.0
+
+
+def test_outputs_that_cannot_be_computed_are_not_certified(problem):
+    network, x, y = problem
+    first, last = (weight.detach() for weight in network.weights)
+    absurd = AggregatedNetwork([first * 1e12, last])
+    assert float(absurd.error_bound()) > 1e-6
+    for posterior, prior in ((absurd, network), (network, absurd)):
+        pair = AggregatedNetwork(list(posterior.weights), list(prior.weights))
+        with pytest.raises(UncertifiedError, match=r"weights are absurdly large.*smaller learning rate"):
+            issue(pair, x, y, certificate="held-out")
 
 
 @pytest.mark.parametrize(
@@ -219,11 +233,41 @@ def test_a_hopeless_network_gets_the_trivial_bound(problem):
             DomainError,
             "not those that seed 3 draws from 400 rows",
         ),
+        (
+            {"data": DataFingerprints(307, "0" * 64, "1" * 64)},
+            DomainError,
+            r"7 rows of the table are neither.*is 'none'.*Certify them all, or pass split=SplitRecord",
+        ),
+        (
+            {
+                "split": SplitRecord("drawn", seed=3, fraction=0.25),
+                "prior_rows": draw_prior_rows(404, 0.25, seed=3),
+                "certified_rows": np.setdiff1d(np.arange(404), draw_prior_rows(404, 0.25, seed=3))[:300],
+                "data": DataFingerprints(404, "0" * 64, "1" * 64),
+            },
+            DomainError,
+            "3 rows of the table are neither prior nor certified rows, but the split is 'drawn'",
+        ),
     ],
 )
 def test_what_the_theorem_does_not_cover_is_refused(problem, options, error, message):
     with pytest.raises(error, match=message):
         issue(*problem, **options)
+
+
+def test_rows_that_the_user_left_out_are_counted_and_vouched_for(problem):
+    data, given = DataFingerprints(307, "0" * 64, "1" * 64), SplitRecord("given")
+    certificate = issue(*problem, data=data, split=given)
+    assert certificate.inputs.n_left_out == 7
+    said = [sentence for sentence in certificate.assumptions if "neither prior nor certified" in sentence]
+    assert len(said) == 1
+    assert said[0].startswith("7 rows of the table are neither")
+    assert "vouches that this was done without looking at anything" in said[0]
+    assert not any("The rows of the prior" in sentence for sentence in certificate.assumptions)
+    with_prior = issue(*problem, data=data, prior_rows=range(300, 306))
+    assert with_prior.inputs.n_left_out == 1
+    assert any(each.startswith("1 row of the table is neither") for each in with_prior.assumptions)
+    assert any("The rows of the prior were chosen by the user" in each for each in with_prior.assumptions)
 
 
 def test_a_drawn_split_is_recorded(problem):

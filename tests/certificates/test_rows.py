@@ -22,10 +22,35 @@ def test_the_container_does_not_matter():
         sparse.csr_matrix(X),
         sparse.coo_array(X),
         pd.DataFrame(X, columns=["a", "b"]),
-        pd.DataFrame(X[:, ::-1], columns=["b", "a"]),
+        pd.DataFrame(X, columns=["b", "a"]),
     )
     for form in forms:
         np.testing.assert_array_equal(row_fingerprints(form), expected)
+
+
+def test_a_frame_is_read_in_the_order_of_the_columns_it_is_compared_with():
+    pd = pytest.importorskip("pandas")
+    X = np.array([[1.0, 0.0], [2.0, 3.0]])
+    turned = pd.DataFrame(X[:, ::-1], columns=["b", "a"])
+    expected = row_fingerprints(X)
+    np.testing.assert_array_equal(row_fingerprints(turned, columns=["a", "b"]), expected)
+    assert not np.isin(row_fingerprints(turned), expected).any()
+    np.testing.assert_array_equal(row_fingerprints(turned, columns=["a", "c"]), row_fingerprints(turned))
+    np.testing.assert_array_equal(row_fingerprints(X, columns=["b", "a"]), expected)
+
+
+def test_a_text_in_a_list_leaves_the_other_rows_as_they_are():
+    rows = [[1, "red"], [2, "blue"]]
+    np.testing.assert_array_equal(row_fingerprints(rows), row_fingerprints(np.array(rows, dtype=object)))
+
+
+def test_rows_may_repeat_those_of_another_table():
+    rows = np.array([1, 1, 2, 3], dtype=np.uint64)
+    others = np.array([3, 3, 1, 9], dtype=np.uint64)
+    assert count_duplicates(rows) == 1
+    assert count_duplicates(rows, others) == 3
+    assert count_duplicates(rows, others[:0]) == 1
+    assert count_duplicates(rows[2:3], rows[2:3]) == 1, "the only one of them, but not in both tables"
 
 
 def test_mixed_tables_gaps_and_labels_count():

@@ -6,16 +6,26 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from pbgnet.bounds import clopper_pearson_bound, split_delta, vote_bound, vote_quantile
 from pbgnet.certificates import PriorRecord, certify_network, load_model, save_model, verify
-from pbgnet.certificates.arguments import with_value
+from pbgnet.certificates.arguments import argument_of, with_value
 from pbgnet.certificates.evaluation import Answers, answer
 from pbgnet.certificates.sampling import draw_risk
 from pbgnet.certificates.strategy import FIXED_GRID, plan_settings
+from pbgnet.certificates.subject import NetworkSubject
 from pbgnet.certificates.terms import Terms
 from pbgnet.certificates.words import round_up
-from pbgnet.exceptions import LabelError, OptionError, UncertifiedError, UnknownNameError
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    LabelError,
+    OptionError,
+    ShapeError,
+    UncertifiedError,
+    UnknownNameError,
+)
 from pbgnet.networks import AggregatedNetwork, initial_weights
 
 N = 600
@@ -104,9 +114,15 @@ def test_auto_deploys_what_has_the_smaller_bound():
 
 def test_auto_without_a_learned_prior_compares_the_two_bounds_on_the_loss():
     for kind, rows in (("given", []), ("zero", range(100))):
+        rest = range(len(rows), N)
         scale = 0.0 if kind == "zero" else 1.0
         model, x, y = make(
-            prior_scale=scale, shift=4.0, certificate="auto", prior=PriorRecord(kind), prior_rows=rows
+            prior_scale=scale,
+            shift=4.0,
+            certificate="auto",
+            prior=PriorRecord(kind),
+            prior_rows=rows,
+            certified_rows=rest,
         )
         certificate = model.certificate
         assert certificate.choices.candidates == ("seeger", "mixture")
@@ -114,7 +130,12 @@ def test_auto_without_a_learned_prior_compares_the_two_bounds_on_the_loss():
         assert certificate.linear_loss.delta == certificate.error_rate.delta == split_delta(0.05, 2)
         values = {
             mode: make(
-                prior_scale=scale, shift=4.0, certificate=mode, prior=PriorRecord(kind), prior_rows=rows
+                prior_scale=scale,
+                shift=4.0,
+                certificate=mode,
+                prior=PriorRecord(kind),
+                prior_rows=rows,
+                certified_rows=rest,
             )[0].certificate.error_rate.value
             for mode in ("seeger", "mixture")
         }
@@ -156,19 +177,125 @@ def test_the_plan_knows_nothing_of_the_certified_rows():
     assert not fixed.learned
 
 
-def test_settings_not_chosen_on_the_prior_rows_are_told():
-    model, x, y = make(shift=0.5, certificate="vote")
+def resettled(model, x, y, **changes):
+    """Change the settings of the vote, and everything that follows from them."""
     claim = model.certificate.error_rate
-    settings = dataclasses.replace(claim.settings, c=tuple(c * 1.1 for c in claim.settings.c))
-    other = forged(model, claims=(with_value(dataclasses.replace(claim, settings=settings)),))
-    report = verify(other, x, y)
-    assert report.ok
-    assert "settings" in [step.name for step in report.trusted]
-    free, x, y = make(shift=0.5, certificate="mixture", prior=PriorRecord("given"), prior_rows=[])
+    argument = dataclasses.replace(
+        argument_of(claim), settings=dataclasses.replace(claim.settings, **changes)
+    )
+    return forged(model, claims=(argument.claim(NetworkSubject(model, x, y).situation, claim.delta),))
+
+
+def test_settings_not_chosen_on_the_prior_rows_are_caught():
+    model, x, y = make(shift=0.5, hidden=(3,), certificate="vote")
+    c, T = model.certificate.error_rate.settings.c, model.certificate.error_rate.settings.n_networks
+    nudged = resettled(model, x, y, c=tuple(value * (1 + 1e-9) for value in c))
+    assert verify(nudged, x, y).ok, "margins differ in the last digits on other machines"
+    assert failed(verify(resettled(model, x, y, c=tuple(1.1 * value for value in c)), x, y)) == {"settings"}
+    assert failed(verify(resettled(model, x, y, n_networks=T + 1), x, y)) == {"settings"}
+    assert failed(verify(resettled(model, x, y, c=None, constant="maurer"), x, y)) >= {"settings"}
+    free, x, y = make(
+        shift=0.5, certificate="mixture", prior=PriorRecord("given"), prior_rows=[], certified_rows=range(N)
+    )
     loss, rate = free.certificate.claims
     settings = dataclasses.replace(loss.settings, c=(0.5,))
     claims = [with_value(dataclasses.replace(c, settings=settings)) for c in (loss, rate)]
     assert "settings" in failed(verify(forged(free, claims=tuple(claims)), x, y))
+
+
+def test_margins_that_chose_the_settings_are_stored_and_used_again(tmp_path):
+    margins = np.linspace(-0.2, 0.9, 40)
+    model, x, y = make(shift=0.5, hidden=(3,), certificate="vote", prior_margins=margins)
+    plain, *_ = make(shift=0.5, hidden=(3,), certificate="vote")
+    assert model.certificate.error_rate.settings != plain.certificate.error_rate.settings
+    assert plain.prior_margins is None
+    folder = save_model(model, tmp_path / "model")
+    np.testing.assert_array_equal(load_model(folder).prior_margins, margins)
+    report = verify(folder, x, y)
+    assert report.ok, str(report)
+    assert "settings" in [step.name for step in report.trusted]
+    assert "settings" in [step.name for step in verify(plain, x, y).recomputed]
+    for other in (None, margins[::2] ** 3, -margins):
+        assert failed(verify(dataclasses.replace(model, prior_margins=other), x, y)) == {"settings"}
+    text = ("the network itself, which is perfect on them",)
+    told = dataclasses.replace(model.certificate.choices, on_prior_rows=text)
+    assert failed(verify(forged(model, choices=told), x, y)) == {"settings"}
+
+
+def test_margins_that_cannot_be_are_refused(tmp_path):
+    for margins, error, message in (
+        ([0.5, np.nan], DomainError, "NaN or infinity"),
+        ([[0.5]], ShapeError, "one list of margins"),
+        (np.full(N // 2 + 1, 0.5), ShapeError, "301 prior_margins, but only 300 prior rows"),
+    ):
+        with pytest.raises(error, match=message):
+            make(shift=0.5, prior_margins=margins)
+    # A prior that saw no row chose nothing by them.
+    free, *_ = make(
+        prior_scale=0.0,
+        prior=PriorRecord("zero"),
+        prior_rows=[],
+        certified_rows=range(N),
+        prior_margins=[0.5],
+    )
+    assert free.prior_margins is None
+    folder = save_model(make(shift=0.5, prior_margins=[0.5, 0.1])[0], tmp_path / "model")
+    tensors = load_file(folder / "model.safetensors")
+    save_file({**tensors, "prior_margins": tensors["prior_margins"].float()}, folder / "model.safetensors")
+    with pytest.raises(DamagedFileError, match="prior_margins must be one list of float64"):
+        load_model(folder)
+
+
+def test_the_list_of_alternatives_is_the_expected_one():
+    model, x, y = make(shift=0.5, certificate="vote")
+    given = model.certificate.alternatives
+    fake = dataclasses.replace(given[0], predictor="discarded aggregate")
+    for others in ((), given[1:], given[::-1], (*given, given[0]), (fake, *given[1:])):
+        report = verify(forged(model, alternatives=others), x, y)
+        assert failed(report) == {"alternatives"}
+    kept, x, y = make(shift=0.5, certificate="held-out")
+    undiscarded = tuple(
+        dataclasses.replace(claim, predictor=claim.predictor.removeprefix("discarded "))
+        for claim in kept.certificate.alternatives
+    )
+    assert failed(verify(forged(kept, alternatives=undiscarded), x, y)) == {"alternatives"}
+
+
+def with_count(model, n_errors):
+    """State another count of errors of the prior's vote, and everything that follows from it."""
+    n = model.certificate.inputs.n
+    claim = model.certificate.error_rate
+    counted = dataclasses.replace(claim.evidence, n_errors=n_errors, empirical_risk=n_errors / n)
+    inputs = dataclasses.replace(
+        model.certificate.inputs, n_errors=n_errors, empirical_error_rate=n_errors / n
+    )
+    return forged(model, claims=(with_value(dataclasses.replace(claim, evidence=counted)),), inputs=inputs)
+
+
+def test_a_network_of_ties_cannot_hide_its_errors():
+    # Its vote is a good one, but all outputs are within the numerical error of 0.
+    model, x, y = make(prior_scale=1e-17, certificate="held-out")
+    assert model.certificate.inputs.n_errors == N // 2
+    assert verify(model, x, y).ok
+    for n_errors, caught in ((0, True), (N // 2 - 4, True), (N // 2 - 3, False)):
+        report = verify(with_count(model, n_errors), x, y)
+        assert failed(report) == ({"error rate", "evidence"} if caught else set())
+        if not caught:
+            assert {"error rate", "evidence"} <= {step.name for step in report.trusted}
+    clear, x, y = make(certificate="held-out")
+    assert failed(verify(with_count(clear, clear.certificate.inputs.n_errors - 1), x, y)) == {
+        "error rate",
+        "evidence",
+    }
+
+
+def test_a_network_whose_outputs_nobody_can_compute_fails():
+    model, x, y = make(shift=0.5, hidden=(3,), certificate="held-out")
+    first, last = (weight.detach() for weight in model.network.weights)
+    absurd = AggregatedNetwork([1e12 * first, last])
+    report = verify(dataclasses.replace(model, network=absurd), x, y)
+    step = next(step for step in report.failures if step.name == "numerical error")
+    assert step.expected == "outputs to within 1e-06"
 
 
 def test_looking_without_paying_is_caught():
@@ -176,11 +303,12 @@ def test_looking_without_paying_is_caught():
     claim = with_value(dataclasses.replace(model.certificate.error_rate, delta=0.05))
     unpaid = dataclasses.replace(model.certificate.choices, unions=())
     assert failed(verify(forged(model, claims=(claim,)), x, y)) == {"delta"}
-    assert failed(verify(forged(model, claims=(claim,), choices=unpaid), x, y)) == {"choices"}
+    # The settings of the routes not taken were chosen for the smaller share.
+    assert failed(verify(forged(model, claims=(claim,), choices=unpaid), x, y)) == {"choices", "settings"}
     both, x, y = make(shift=-7.9, certificate="held-out", class_conditional=True)
     claims = [with_value(dataclasses.replace(c, delta=0.05)) for c in both.certificate.claims]
     free = dataclasses.replace(both.certificate.choices, unions=())
-    assert failed(verify(forged(both, claims=tuple(claims), choices=free), x, y)) == {"choices"}
+    assert "choices" in failed(verify(forged(both, claims=tuple(claims), choices=free), x, y))
 
 
 def test_claiming_more_than_was_paid_for_is_caught():
@@ -270,6 +398,13 @@ class TestSampledRisk:
         assert certificate.aggregation.method == "monte_carlo"
         assert (certificate.aggregation.n_samples, certificate.aggregation.seed) == (20, 3)
         assert "the draws of the sampled risk" in " ".join(certificate.assumptions)
+        head = (
+            "With confidence 95 %, over the draw of the 300 certified rows and of the 20 sign vectors per row"
+        )
+        assert certificate.statement.startswith(f"{head}, the expected linear loss")
+        assert any(
+            "The seed of the sign vectors, 3, was fixed beforehand" in s for s in certificate.assumptions
+        )
         assert certificate.linear_loss.value > exact.certificate.linear_loss.value
         sampled = certificate.linear_loss.evidence.empirical_risk
         assert sampled != certificate.inputs.empirical_risk == pytest.approx(sampled, abs=0.01)
@@ -322,8 +457,9 @@ def test_answers_of_one_class_keep_their_errors():
     answers = Answers(np.array([0.5, -0.5, 0.0]), np.array([1.0, 1.0, -1.0]), 1e-9, 2.0)
     positive = answers.of_class(1.0)
     assert (positive.n, positive.error, positive.divergence) == (2, 1e-9, 2.0)
-    assert positive.evaluation().n_errors == 1
-    assert answers.evaluation().n_errors == 1, "0 is a vote for the first class"
+    assert positive.evaluation().n_errors == positive.evaluation().n_wrong == 1
+    assert answers.evaluation().n_wrong == 1, "0 is a vote for the first class"
+    assert answers.evaluation().n_errors == 2, "which another computer may not find"
     risk, error = answers.vote_risk(1, 0)
     assert risk == pytest.approx(answers.linear_risk()[0])
     assert error >= 0.5e-9

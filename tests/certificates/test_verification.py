@@ -72,8 +72,8 @@ def test_a_genuine_certificate_passes(build, saved, kind):
     folder, X, y = saved(kind)
     again = verify(str(folder), X, list(y))
     assert again.ok, str(again)
-    trust = ", 2 taken on trust" if kind == "inside" else ""
-    assert f"Verified: {29 if kind == 'inside' else 31} steps recomputed{trust}." in str(again)
+    counts = (29, 3) if kind == "inside" else (31, 1)
+    assert "Verified: {} steps recomputed, {} taken on trust.".format(*counts) in str(again)
 
 
 def test_options_of_the_bound_are_verified_too(saved):
@@ -108,6 +108,9 @@ def test_options_of_the_bound_are_verified_too(saved):
         ("choices.unions", [{"what": "nothing", "count": 2}], "choices"),
         ("choices.on_prior_rows", ["the moon"], "statement"),
         ("inputs.n_duplicates", 7, "data: duplicates"),
+        ("inputs.n_duplicates", None, "data: duplicates"),
+        ("inputs.n_left_out", 7, "certified rows"),
+        ("inputs.n_left_out", None, "certified rows"),
         ("inputs.n", lambda n: n + 1, "certified rows"),
         ("inputs.empirical_risk", lambda v: v - 1e-8, "empirical risk"),
         ("inputs.numerical_error", lambda v: v * 2, "numerical error"),
@@ -306,7 +309,7 @@ def test_a_drawn_split_is_drawn_again(build, tmp_path):
     model, X, y = drawn(build)
     report = verify(model, X, y)
     assert report.ok, str(report)
-    assert [step.name for step in report.trusted] == ["prior regenerated"]
+    assert [step.name for step in report.trusted] == ["prior regenerated", "settled beforehand"]
     folder = save_model(model, tmp_path / "drawn")
     for path, value in (("split.seed", 6), ("split.fraction", 0.4)):
         genuine = (folder / "certificate.json").read_text()
@@ -432,17 +435,65 @@ def test_a_prior_kept_in_single_precision_is_recognised(build):
 def test_what_is_taken_on_trust_is_said(build):
     model, X, y = build()
     report = verify(model, X, y)
-    assert [step.name for step in report.trusted] == ["split redrawn", "prior regenerated"]
+    names = ["split redrawn", "prior regenerated", "settled beforehand"]
+    assert [step.name for step in report.trusted] == names
     assert all(step.ok and step.status == "trusted" and "on trust" in step.detail for step in report.trusted)
     assert len(report.recomputed) + len(report.trusted) == len(report.steps)
     outside, X, y = build("zero", preprocessing=PreprocessingRecord("outside", "a scaler"))
     report = verify(outside, X, y)
-    assert [step.name for step in report.trusted] == ["preprocessing refitted"]
-    assert report.summary == "Verified: 30 steps recomputed, 1 taken on trust."
+    assert [step.name for step in report.trusted] == ["preprocessing refitted", "settled beforehand"]
+    assert report.summary == "Verified: 30 steps recomputed, 2 taken on trust."
     assert "[trusted] preprocessing refitted (outside the proof: that it does not depend on" in str(report)
-    partial, X, y = build("zero", certified_rows=range(200))
-    rows = next(step for step in verify(partial, X, y).steps if step.name == "certified rows")
-    assert rows.detail == "40 rows of the table are in neither part"
+
+
+def test_rows_left_out_are_on_trust_or_a_failure(build):
+    partial, X, y = build("zero", certified_rows=range(200), split=SplitRecord("given"))
+    report = verify(partial, X, y)
+    assert report.ok, str(report)
+    rows = next(step for step in report.trusted if step.name == "certified rows")
+    assert rows.detail == (
+        "40 rows of the table are in neither part: that they were left out without looking at anything is "
+        "taken on trust"
+    )
+    for how in ("none", "drawn"):
+        options = {"seed": 1, "fraction": 0.5} if how == "drawn" else {}
+        split = SplitRecord(how, **options)
+        lie = dataclasses.replace(partial, certificate=dataclasses.replace(partial.certificate, split=split))
+        assert "certified rows" in failed(verify(lie, X, y))
+
+
+def test_rows_that_were_dropped_afterwards_are_missed(build):
+    # Certified on the rows it gets right, under a record that says that the split was drawn.
+    model, X, y = drawn(build)
+    rows = model.certified_rows
+    right = rows[model.predict(X[rows]) == y[rows]]
+    assert right.size < rows.size
+    with pytest.raises(DomainError, match="neither prior nor certified"):
+        build(
+            split=model.certificate.split,
+            prior_rows=model.prior_rows,
+            certified_rows=right,
+            preprocessor=model.preprocessor,
+        )
+    given = build(prior_rows=model.prior_rows, certified_rows=right, preprocessor=model.preprocessor)[0]
+    inputs = dataclasses.replace(given.certificate.inputs, n_left_out=0)
+    for changes in ({}, {"inputs": inputs}):
+        certificate = dataclasses.replace(given.certificate, split=model.certificate.split, **changes)
+        assert failed(verify(dataclasses.replace(given, certificate=certificate), X, y)) == {"certified rows"}
+
+
+def test_copies_of_prior_rows_are_counted(build):
+    model, X, y = build("zero")
+    X = np.array(X)
+    X[3:6] = X[10]
+    network, options = model.network, {"classes": ("no", "yes"), "prior": PriorRecord("zero")}
+    for prior_rows, expected in (([], 3), ([10], 3), ([3, 4, 5], 1), ([3, 10], 2), ([0], 3)):
+        rest = np.setdiff1d(np.arange(240), prior_rows)
+        copied = certify_network(network, X, y, prior_rows=prior_rows, certified_rows=rest, **options)
+        assert copied.certificate.inputs.n_duplicates == expected
+        said = f"{expected} of the certified rows repeat another row of the table, prior rows included"
+        assert any(each.startswith(said) for each in copied.certificate.assumptions)
+        assert verify(copied, X, y).ok
 
 
 def test_unseen_categories_do_not_disturb_verification(build):
@@ -469,7 +520,7 @@ def test_the_report_reads_well(saved):
     text = str(verify(folder, X, y))
     assert "[ok] posterior weights" in text
     assert "[FAILED] bound: expected seeger 0.001 from 240 rows, risk 0." in text
-    assert text.endswith("\nNOT verified: 3 of 31 steps failed.")
+    assert text.endswith("\nNOT verified: 3 of 32 steps failed.")
     step = verify(folder, X, y).failures[0]
     assert dataclasses.asdict(step)["ok"] is False
     assert step.status == "failed"

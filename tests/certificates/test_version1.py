@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from pbgnet.certificates import Certificate, load_model, save_model
+from pbgnet.certificates.evaluation import Evaluation
+from pbgnet.certificates.origin_checks import check_rows
+from pbgnet.certificates.subject import NetworkSubject
 from pbgnet.exceptions import DamagedFileError
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "v1" / "model"
@@ -70,3 +73,26 @@ def test_a_forged_number_changes_its_seal():
     assert certificate.written.predictors != certificate.predictors
     other = dataclasses.replace(certificate, n_rows_total=121)
     assert other.seal != certificate.seal
+
+
+def test_rows_left_out_of_it_are_missed_too():
+    model, labels = load_model(FOLDER), ["good"] * 120
+    assert check_rows(NetworkSubject(model, None, labels)).ok
+    inputs = dataclasses.replace(model.certificate.inputs, n=59)
+    fewer = dataclasses.replace(
+        model,
+        certified_rows=model.certified_rows[:-1],
+        certificate=dataclasses.replace(model.certificate, inputs=inputs),
+    )
+    outcome = check_rows(NetworkSubject(fewer, None, labels))
+    assert (outcome.ok, outcome.found) == (False, "1 rows in neither part")
+
+
+def test_its_errors_are_counted_as_it_counts():
+    model = load_model(FOLDER)
+    evaluation = Evaluation(
+        n=60, risk=0.5, n_errors=60, n_wrong=28, n_ties=60, numerical_error=1e-10, divergence=0.0
+    )
+    assert NetworkSubject(model, None, None).n_errors(evaluation) == 28
+    current = dataclasses.replace(model, certificate=dataclasses.replace(model.certificate, version=2))
+    assert NetworkSubject(current, None, None).n_errors(evaluation) == 60

@@ -67,6 +67,24 @@ def test_preprocessing_sees_prior_rows_only(fitted):
     assert other.preprocessor_.to_dict() != fitted.preprocessor_.to_dict()
 
 
+@pytest.mark.filterwarnings("ignore::pbgnet.exceptions.UnseenCategoryWarning")
+def test_a_text_in_a_certified_row_of_a_list_changes_no_other_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = np.where(X[:, 0] > 0, "good", "bad")
+    make = make_certified_pipeline(PBGDClassifier(random_state=0))
+    plain = clone(make).fit(X.tolist(), y)
+    spoiled = X.tolist()
+    spoiled[int(plain.certified_rows_[0])][0] = "oops"
+    other = clone(make).fit(spoiled, y)
+    assert [column.kind for column in other.preprocessor_.columns_] == ["numeric", "numeric"]
+    assert other.preprocessor_.to_dict() == plain.preprocessor_.to_dict()
+    assert other.verify(spoiled, y).ok
+    rows = plain.certified_rows_[1:]
+    alike = (other.decision_function(spoiled)[rows], other.decision_function(X[rows]))
+    np.testing.assert_array_equal(*alike)
+
+
 def test_classifiers_without_prior_rows_still_set_rows_apart_for_preprocessing():
     frame, y = make_table()
     for classifier in (

@@ -15,6 +15,7 @@ from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_p
 from pbgnet.exceptions import (
     DomainError,
     DtypeError,
+    DuplicateRowsWarning,
     FewRowsWarning,
     LabelError,
     OptionError,
@@ -273,6 +274,15 @@ class TestBadInput:
             PBGNetClassifier().fit(X[:0], y[:0])
         with pytest.warns(FewRowsWarning, match="too few"):
             PBGDClassifier().fit(X[:8], ["a", "b"] * 4)
+
+    def test_copies_are_told(self, table):
+        X, y = (part[:200] for part in table)
+        twice, prior_rows = np.vstack([X, X]), np.arange(200)
+        options = {"algorithm": "pbgnet_pre", "max_epochs": 2, "device": "cpu"}
+        message = r"200 of the 200 certified rows repeat another row of the table.*drop or group them"
+        with pytest.warns(DuplicateRowsWarning, match=message):
+            fitted = PBGNetClassifier((2,), **options).fit(twice, np.r_[y, y], prior_rows=prior_rows)
+        assert any(each.startswith("200 of the certified rows") for each in fitted.certificate_.assumptions)
 
     def test_sample_weight(self, table):
         X, y = table

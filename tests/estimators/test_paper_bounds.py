@@ -59,6 +59,7 @@ def split(request, data_dir):
     return X[train], y[train], X[test], y[test]
 
 
+@pytest.mark.filterwarnings("ignore::pbgnet.exceptions.DuplicateRowsWarning")  # adult repeats a few rows
 @pytest.mark.parametrize(
     ("split", "algorithm", "largest_bound", "largest_error"),
     [

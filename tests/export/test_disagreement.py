@@ -1,5 +1,6 @@
 """An exported network is certified like any other classifier, and through its disagreement with the vote."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -7,8 +8,15 @@ import numpy as np
 import onnx
 import pytest
 
-from pbgnet.certificates import Certificate, certify, certify_by_disagreement
-from pbgnet.exceptions import OptionError
+from pbgnet.certificates import (
+    Certificate,
+    certify,
+    certify_by_disagreement,
+    load_predictions,
+    sentences,
+    verify,
+)
+from pbgnet.exceptions import OptionError, UncertifiedError
 from pbgnet.export import OnnxClassifier, export_onnx
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "export.md"
@@ -46,6 +54,50 @@ def test_a_certificate_of_another_model_is_refused(tmp_path, make_model, make_ro
             export_onnx(model, tmp_path / "n.onnx", certificate=refused)
     with pytest.raises(OptionError, match="certify_by_disagreement"):
         export_onnx(model.network, tmp_path / "n.onnx", certificate=foreign)
+    assert not (tmp_path / "n.onnx").exists()
+
+
+def test_a_certificate_of_another_network_of_the_model_is_refused(tmp_path, make_model, make_rows, ship):
+    model, fresh = make_model(), make_rows(200, seed=9)
+    counted = certify_by_disagreement(model, ship(model, "sign"), fresh)
+    network = counted.exported
+    assert (network.network, network.dtype) == ("sign", "float64")
+    assert network.weights == model.certificate.fingerprints.posterior
+    assert counted.certificate.fingerprints.posterior == network.fingerprint()
+    assert counted.certificate.predictors == (sentences.EXPORTED,)
+    of_method = certify_by_disagreement(model, ship(model, "sign").predict, fresh)
+    assert of_method.exported == network
+    for options in ({"network": "aggregate"}, {"network": "sign", "dtype": "float32"}):
+        with pytest.raises(OptionError, match="speaks of another classifier than the"):
+            export_onnx(model, tmp_path / "n.onnx", certificate=counted.certificate, **options)
+    of_vote = certify_by_disagreement(model, model.predict, fresh).certificate
+    assert of_vote.fingerprints.posterior is None
+    with pytest.raises(OptionError, match="does not say which classifier was counted"):
+        export_onnx(model, tmp_path / "n.onnx", network="sign", certificate=of_vote)
+    assert not (tmp_path / "n.onnx").exists()
+    in_float32 = ship(model, "sign", dtype="float32")
+    assert in_float32.exported_network.dtype == "float32", "also where the weights are the same"
+    single = certify_by_disagreement(model, in_float32, fresh).certificate
+    assert ship(model, "sign", dtype="float32", certificate=single).metadata.seal == single.seal
+
+
+def test_verify_asks_the_network_that_was_counted(tmp_path, make_model, make_rows, ship):
+    model, fresh = make_model(), make_rows(200, seed=9)
+    shipped, aggregate = ship(model, "sign"), ship(model)
+    folder = certify_by_disagreement(model, shipped, fresh).save(tmp_path / "certified")
+    assert verify(folder, fresh, model=shipped, reference=model).ok
+    assert load_predictions(folder).exported == shipped.exported_network
+    for other in (aggregate, lambda X: shipped(X[:])):
+        report = verify(folder, fresh, model=other, reference=model)
+        assert [step.name for step in report.failures] == ["answers"]
+    other = dataclasses.replace(load_predictions(folder), exported=aggregate.exported_network)
+    assert "answers stored" in [step.name for step in verify(other, fresh, model=aggregate).failures]
+
+
+def test_a_model_that_is_not_the_certified_one_is_refused(tmp_path, make_model, make_network):
+    forged = dataclasses.replace(make_model(), network=make_network(seed=5))
+    with pytest.raises(UncertifiedError, match="posterior weights"):
+        export_onnx(forged, tmp_path / "n.onnx")
     assert not (tmp_path / "n.onnx").exists()
 
 

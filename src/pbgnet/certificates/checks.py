@@ -42,6 +42,7 @@ CHECKS: dict[str, Callable[[NetworkSubject], Outcome]] = {
     "evidence": claims.check_evidence,
     "bound": claims.check_bound,
     "alternatives": claims.check_alternatives,
+    "settled beforehand": origin.check_settled,
 }
 
 PREDICTION_CHECKS: dict[str, Callable[[PredictionSubject], Outcome]] = {

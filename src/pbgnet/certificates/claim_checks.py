@@ -5,17 +5,25 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.arguments import argument_of, gather
+from pbgnet.certificates.arguments import Argument, argument_of, gather
 from pbgnet.certificates.claim import Claim, Evidence, Settings
 from pbgnet.certificates.routes import claim_value
 from pbgnet.certificates.strategy import (
     CANDIDATES,
     candidate_names,
     chosen_on_prior_rows,
-    plan_settings,
+    other_arguments,
     unions,
 )
-from pbgnet.certificates.subject import RELATIVE, NetworkSubject, Outcome, Subject, same
+from pbgnet.certificates.subject import (
+    RELATIVE,
+    TIES_ON_TRUST,
+    NetworkSubject,
+    Outcome,
+    Subject,
+    count_agrees,
+    same,
+)
 from pbgnet.certificates.terms import delta_of
 
 __all__ = [
@@ -56,7 +64,9 @@ def check_bound(subject: Subject) -> Outcome:
 
 def check_evidence(subject: NetworkSubject) -> Outcome:
     """Recompute the evidence of each claim from the model and the data."""
-    return outcome_of(subject.certificate.claims, lambda claim: _network_problem(subject, claim))
+    claims = subject.certificate.claims
+    outcome = outcome_of(claims, lambda claim: _network_problem(subject, claim))
+    return _with_ties(subject, claims, outcome)
 
 
 def check_alternatives(subject: NetworkSubject) -> Outcome:
@@ -64,6 +74,10 @@ def check_alternatives(subject: NetworkSubject) -> Outcome:
     stated = subject.certificate
     share = stated.delta_per_prior
     kept = [claim for claim in stated.alternatives if not claim.predictor.startswith("discarded")]
+    if stated.version > 1:  # version 1 cannot list others
+        told, expected = _listed(stated.alternatives), _listed(_expected_alternatives(subject))
+        if told != expected:
+            return Outcome(expected, told, False, "other routes are listed than those that were not taken")
 
     def problem(claim: Claim) -> str:
         if claim.delta != share:
@@ -75,7 +89,7 @@ def check_alternatives(subject: NetworkSubject) -> Outcome:
     if outcome.ok and len(kept) < len(stated.alternatives):
         note = "those of the posterior that was not kept are taken on trust"
         return Outcome(outcome.expected, outcome.found, True, note, trusted=True)
-    return outcome
+    return _with_ties(subject, kept, outcome)
 
 
 def check_choices(subject: NetworkSubject) -> Outcome:
@@ -98,29 +112,26 @@ def check_choices(subject: NetworkSubject) -> Outcome:
 
 
 def check_settings(subject: NetworkSubject) -> Outcome:
-    """Choose again what was chosen on the prior rows."""
+    """Choose again what was chosen on the prior rows, by the margins stored or by those on all of them."""
     stated = subject.certificate
     if stated.version == 1:
         return Outcome("nothing was chosen", "nothing was chosen", True)
-    share = split_delta(stated.delta_per_prior, stated.choices.n_shares)
-    plan = plan_settings(subject.apart, stated.inputs.n, share)
+    plan = subject.plan
     everything = (*stated.claims, *stated.alternatives)
     claims = [claim for claim in everything if claim.route == "vote" or claim.settings.c is not None]
     expected = "what the prior rows give" if subject.has_learned_prior else "the fixed settings"
     for claim in claims:
         chosen = plan.vote if claim.route == "vote" else plan.loss
         if not _same_settings(claim.settings, chosen):
-            if not subject.has_learned_prior:
-                return Outcome(
-                    expected, "others", False, f"the settings of {_name(claim)} are not the fixed ones"
-                )
-            note = (
-                f"the settings of {_name(claim)}: that they were chosen on the prior rows is taken on trust"
-            )
-            return Outcome(expected, "others", True, note, trusted=True)
+            return Outcome(expected, "others", False, f"the settings of {_name(claim)} are not {expected}")
     told, again = stated.choices.on_prior_rows, chosen_on_prior_rows(subject.terms.certificate, plan)
     if told != again:
         return Outcome("; ".join(again) or "nothing", "; ".join(told) or "nothing", False)
+    if plan.learned and subject.model.prior_margins is not None:
+        note = (
+            "that the stored margins are those on prior rows the prior was not trained on is taken on trust"
+        )
+        return Outcome(expected, expected, True, note, trusted=True)
     return Outcome(expected, expected, True)
 
 
@@ -155,7 +166,7 @@ def compare_evidence(stated: Claim, found: Evidence, n_ties: int, old: bool = Fa
     if not old:  # version 1 does not state it
         pairs.append((given.margin_error, found.margin_error))
     same_counts = (
-        abs((given.n_errors or 0) - (found.n_errors or 0)) <= n_ties
+        count_agrees(given.n_errors or 0, found.n_errors or 0, n_ties)
         and given.empirical_risk == min(1.0, (given.n_errors or 0) / given.n)
         if counted
         else given.n_errors == found.n_errors and abs(given.empirical_risk - found.empirical_risk) <= slack
@@ -191,11 +202,43 @@ def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...]) 
 
 
 def _network_problem(subject: NetworkSubject, claim: Claim) -> str:
+    found, n_ties = _found(subject, claim)
+    return compare_evidence(claim, found, n_ties, old=subject.certificate.version == 1)
+
+
+def _found(subject: NetworkSubject, claim: Claim) -> tuple[Evidence, int]:
+    """Return the evidence of a claim from the model and the data, and the number of rows that are ties."""
     claimed = claim in subject.certificate.claims
     situation = subject.situation if claimed else subject.situation.exact()
     found = gather(argument_of(claim), situation, claim.delta, claim.given_class)
-    n_ties = situation.answers(claim.predictor, claim.given_class).evaluation().n_ties
-    return compare_evidence(claim, found, n_ties, old=subject.certificate.version == 1)
+    evaluation = situation.answers(claim.predictor, claim.given_class).evaluation()
+    if found.n_errors is not None:
+        count = subject.n_errors(evaluation)
+        found = replace(found, n_errors=count, empirical_risk=count / found.n)
+    return found, evaluation.n_ties
+
+
+def _with_ties(subject: NetworkSubject, claims: Iterable[Claim], outcome: Outcome) -> Outcome:
+    """Say that a count is on trust where it is as stated up to ties only."""
+    if outcome.ok and any(claim.evidence.n_errors != _found(subject, claim)[0].n_errors for claim in claims):
+        return replace(outcome, detail=TIES_ON_TRUST, trusted=True)
+    return outcome
+
+
+def _expected_alternatives(subject: NetworkSubject) -> tuple[Argument, ...]:
+    """Return the routes that were not taken, given the one that was."""
+    stated, classes = subject.certificate, subject.model.inputs.class_names
+    names = candidate_names(subject.terms.certificate, subject.has_learned_prior)
+    taken = next((name for name in names if _is_made_by(stated.claims, name, classes)), names[0])
+    return other_arguments(taken, subject.plan, "maurer")
+
+
+def _listed(arguments: "Iterable[Argument | Claim]") -> str:
+    """List routes and predictors, and whether a mixture bounds the loss."""
+    return "; ".join(
+        f"{each.route} of the {each.predictor}" + (" with a mixture" if each.settings.c is not None else "")
+        for each in arguments
+    )
 
 
 def _value_problem(claim: Claim) -> str:

@@ -21,7 +21,7 @@ from pbgnet.certificates.fingerprints import (
 from pbgnet.certificates.inputs import Label
 from pbgnet.certificates.issue import now, versions
 from pbgnet.certificates.parts import BoundInputs, Fingerprints, SplitRecord
-from pbgnet.certificates.predictions import CertifiedPredictions, fingerprint_predictions
+from pbgnet.certificates.predictions import CertifiedPredictions, ExportedNetwork, fingerprint_predictions
 from pbgnet.certificates.rows import check_apart, count_duplicates, row_fingerprints
 from pbgnet.certificates.terms import check_class_size, delta_of
 from pbgnet.exceptions import (
@@ -31,9 +31,17 @@ from pbgnet.exceptions import (
     PriorLeakageError,
     ShapeError,
 )
-from pbgnet.preprocessing.tables import count_rows
+from pbgnet.preprocessing.tables import column_names, count_rows
 
-__all__ = ["certify", "class_union", "count_errors", "issue_for_answers", "refuse_seen_rows"]
+__all__ = [
+    "certify",
+    "class_union",
+    "count_errors",
+    "held_out_choices",
+    "issue_for_answers",
+    "refuse_rows_of_fit",
+    "refuse_seen_rows",
+]
 
 
 def certify(
@@ -65,7 +73,8 @@ def certify(
         Probability with which everything that is claimed holds, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
         What the classifier was fitted on, to see that no row of X is among it. Our own estimators
-        remember their rows and are checked in any case.
+        remember their rows and are checked in any case, also as the last step of a pipeline; a model that
+        was saved knows its whole table only, not a part of it.
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
     n_models : int, default=1
@@ -114,8 +123,8 @@ def certify(
     known = known_labels(values, getattr(model, "classes_", None), classes)
     truth = label_indices(values, known, "y holds")
     predictions = label_indices(answers, known, "The classifier answers with")
-    shares = () if not class_conditional else class_union(known)
-    choices = Choices("held-out", (), shares, ("clopper-pearson",))
+    shares = class_union(known) if class_conditional else ()
+    choices = held_out_choices(shares)
     delta = delta_of(confidence)
     share = split_delta(split_delta(delta, n_models), choices.n_shares)
     wrong = predictions != truth
@@ -144,22 +153,13 @@ def refuse_seen_rows(
     rows = row_fingerprints(X)
     if training_data is not None:
         table, labels = training_data if isinstance(training_data, tuple) else (training_data, None)
+        columns = column_names(X)
         if labels is None or y is None:
-            check_apart(rows, row_fingerprints(table), "the classifier in training")
+            check_apart(rows, row_fingerprints(table, columns=columns), "the classifier in training")
         else:
-            seen = row_fingerprints(table, labels)
+            seen = row_fingerprints(table, labels, columns)
             check_apart(row_fingerprints(X, y), seen, "the classifier in training, with their labels")
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    seen_rows = getattr(model, "row_fingerprints_", None)
-    if seen_rows is not None:
-        check_apart(rows, np.asarray(seen_rows), "the classifier in fit")
-    own = getattr(getattr(model, "certificate", None), "fingerprints", None)
-    if own is not None and own.features == fingerprint_features(X):
-        raise PriorLeakageError(
-            "These are the rows the model was made from, and its certificate speaks of them already. "
-            "Certify on rows that were set apart beforehand."
-        )
+    refuse_rows_of_fit(model, X)
     if count := count_duplicates(rows):
         warnings.warn(
             f"{count} of the {rows.size} rows repeat another one. The certificate assumes independent draws: "
@@ -168,6 +168,34 @@ def refuse_seen_rows(
             stacklevel=3,
         )
     return rows
+
+
+def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
+    """Raise if a model that remembers its rows was given one of these.
+
+    Our estimators remember each row; a model that was saved, its whole table only. Searches and pipelines
+    are looked into: behind other steps of a pipeline, rows are compared as its last step sees them.
+    """
+    core, before = getattr(model, "__self__", model), []
+    while hasattr(core, "best_estimator_") or hasattr(core, "steps"):
+        if hasattr(core, "best_estimator_"):
+            core = core.best_estimator_
+        else:
+            before += [step for _, step in core.steps[:-1] if step not in (None, "passthrough")]
+            core = core.steps[-1][1]
+    seen = getattr(core, "row_fingerprints_", None)
+    if seen is not None:
+        for step in before:
+            X = step.transform(X)  # noqa: N806
+        names = getattr(core, "feature_names_in_", None)
+        columns = None if names is None else [str(name) for name in names]
+        check_apart(row_fingerprints(X, columns=columns), np.asarray(seen), "the classifier in fit")
+    own = getattr(getattr(core, "certificate", None), "fingerprints", None)
+    if own is not None and own.features == fingerprint_features(X):
+        raise PriorLeakageError(
+            "These are the rows the model was made from, and its certificate speaks of them already. "
+            "Certify on rows that were set apart beforehand."
+        )
 
 
 def issue_for_answers(
@@ -180,8 +208,12 @@ def issue_for_answers(
     n_duplicates: int,
     predictions: str,
     reference: ReferenceRecord | None = None,
+    exported: ExportedNetwork | None = None,
 ) -> Certificate:
-    """Make the certificate of a classifier of which nothing is known but what it answers."""
+    """Make the certificate of a classifier of which nothing is known but what it answers.
+
+    Where it is an exported network, the fingerprint of its kind, precision, weights and inputs is stated.
+    """
     evidence, delta = claims[0].evidence, delta_of(confidence)
     assert evidence.n_errors is not None
     none = np.empty(0, dtype=np.int64)
@@ -209,6 +241,7 @@ def issue_for_answers(
             labels=None if reference is not None else data.labels,
             columns=data.columns,
             split=fingerprint_split(none, np.arange(data.n_rows)),
+            posterior=None if exported is None else exported.fingerprint(),
             predictions=predictions,
         ),
         versions=versions(),
@@ -228,6 +261,11 @@ def _claim(wrong: NDArray[np.bool_], delta: float, given_class: str | None = Non
     evidence = count_errors(wrong)
     made = Claim("error rate", "classifier", "clopper-pearson", 1.0, delta, evidence, given_class=given_class)
     return with_value(made)
+
+
+def held_out_choices(unions: tuple[Union, ...]) -> Choices:
+    """Return what is chosen for the count of errors: nothing but what is paid for."""
+    return Choices("held-out", (), unions, ("clopper-pearson",))
 
 
 def class_union(classes: tuple[Label, ...]) -> tuple[Union, ...]:

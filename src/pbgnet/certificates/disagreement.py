@@ -9,16 +9,29 @@ from pbgnet.certificates.answers import ask, label_indices
 from pbgnet.certificates.arguments import with_value
 from pbgnet.certificates.certificate import Certificate
 from pbgnet.certificates.claim import Choices, Claim, ReferenceRecord
-from pbgnet.certificates.classifier import count_errors, issue_for_answers, refuse_seen_rows
+from pbgnet.certificates.classifier import (
+    count_errors,
+    issue_for_answers,
+    refuse_rows_of_fit,
+    refuse_seen_rows,
+)
 from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_columns, fingerprint_features
 from pbgnet.certificates.model import CertifiedModel
-from pbgnet.certificates.predictions import CertifiedPredictions, fingerprint_predictions
+from pbgnet.certificates.predictions import (
+    CertifiedPredictions,
+    exported_network,
+    fingerprint_predictions,
+)
+from pbgnet.certificates.reference import check_own_certificate
 from pbgnet.certificates.rows import count_duplicates
 from pbgnet.certificates.terms import delta_of
 from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.preprocessing.tables import count_rows
 
-__all__ = ["certify_by_disagreement", "describe_rows"]
+__all__ = ["CHOICES", "certify_by_disagreement", "describe_rows"]
+
+CHOICES = Choices("disagreement", (), (), ("disagreement",))
+"""Nothing is chosen, and nothing is claimed besides."""
 
 
 def certify_by_disagreement(
@@ -29,6 +42,7 @@ def certify_by_disagreement(
     delta_share: float = 0.5,
     confidence: float | None = None,
     training_data: Any = None,
+    n_models: int = 1,
 ) -> CertifiedPredictions:
     """Certify another classifier through its disagreement with a certified vote, on rows without labels.
 
@@ -41,20 +55,33 @@ def certify_by_disagreement(
     certified_model : CertifiedModel
         Or a fitted estimator with `certified_model_`.
     predict : classifier or callable
-        The other classifier: from raw rows to labels, those of the certified model.
+        The other classifier: from raw rows to labels, those of the certified model. An
+        `pbgnet.export.OnnxClassifier` is remembered by its kind, precision and weights.
     X : DataFrame, ndarray or scipy sparse matrix, shape (m, d)
         Rows without labels, independent draws from the same distribution. They must not be rows that the
         vote or the other classifier was made from; rows that neither depends on may be used again.
     delta_share : float, default=0.5
-        Share of delta that the disagreement has; the rest is the vote's.
+        Share of delta that the disagreement has; the rest is the vote's. To be fixed before looking at the
+        rows.
     confidence : float, optional
         Of the result; that of the vote's certificate unless given.
     training_data : table, or pair of table and labels, optional
         Rows the two were made from, to see that no row of X is among them.
+    n_models : int, default=1
+        Number of classifiers among which you choose by looking at these rows; they share what the
+        disagreement has of delta.
 
     Returns
     -------
     CertifiedPredictions
+
+    Raises
+    ------
+    UncertifiedError
+        If the certified model is not what its certificate speaks of. Whether that certificate is right only
+        `verify` with its data can tell.
+    PriorLeakageError
+        If the model or the classifier has seen one of the rows.
 
     Examples
     --------
@@ -75,12 +102,13 @@ def certify_by_disagreement(
         raise DtypeError(f"A certified model is needed, got {type(certified_model).__name__}.")
     if not 0.0 < delta_share < 1.0:
         raise DomainError(f"delta_share must lie between 0 and 1, got {delta_share!r}.")
+    check_own_certificate(model)
     m = count_rows(X)
     if m == 0:
         raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
     rows = refuse_seen_rows(certified_model, X, None, training_data)
-    if model.certificate.fingerprints.features == fingerprint_features(X):
-        refuse_seen_rows(model, X, None, None)
+    refuse_rows_of_fit(model, X)
+    refuse_rows_of_fit(predict, X)
     known = model.classes
     vote = label_indices(ask(model, X, m), known, "The certified vote answers with")
     answers = label_indices(ask(predict, X, m), known, "The classifier answers with")
@@ -89,18 +117,22 @@ def certify_by_disagreement(
     share = math.nextafter(delta * delta_share, 0.0)
     reference = _reference(model.certificate, math.nextafter(delta - share, 0.0))
     evidence = replace(count_errors(answers != vote), reference_bound=reference.claim.value)
-    claim = with_value(Claim("error rate", "classifier", "disagreement", 1.0, share, evidence))
+    claim = with_value(
+        Claim("error rate", "classifier", "disagreement", 1.0, split_delta(share, n_models), evidence)
+    )
+    exported = exported_network(predict)
     certificate = issue_for_answers(
         confidence=confidence,
-        n_models=1,
+        n_models=n_models,
         claims=(claim,),
-        choices=Choices("disagreement", (), (), ("disagreement",)),
+        choices=CHOICES,
         data=describe_rows(X),
         n_duplicates=count_duplicates(rows),
         predictions=fingerprint_predictions(known, answers, vote),
         reference=reference,
+        exported=exported,
     )
-    return CertifiedPredictions(certificate, known, answers, vote)
+    return CertifiedPredictions(certificate, known, answers, vote, exported)
 
 
 def describe_rows(X: Any) -> DataFingerprints:  # noqa: N803

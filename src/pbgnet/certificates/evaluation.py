@@ -12,15 +12,17 @@ from torch import Tensor
 from pbgnet.aggregation import Fourier
 from pbgnet.aggregation.fourier import DEFAULT_TOLERANCE
 from pbgnet.bounds.vote import vote_loss_error, vote_losses
-from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
 from pbgnet.networks import AggregatedNetwork
 
 __all__ = [
+    "LARGEST_ERROR",
     "TOLERANCE",
     "Answers",
     "Evaluation",
     "answer",
     "certifiable",
+    "check_precise",
     "dense_rows",
     "evaluate",
     "outputs",
@@ -30,6 +32,9 @@ __all__ = [
 
 TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
 """Largest truncation error of a layer in a certificate."""
+
+LARGEST_ERROR = 1e-6
+"""Largest proved error of an output in a certificate; that of a network that was trained is below 1e-8."""
 
 # Rows are evaluated so many at a time, fewer where a layer would need more than WORKSPACE complex
 # numbers for them: it takes rows x neurons x nodes.
@@ -51,9 +56,12 @@ class Evaluation:
     risk : float
         Mean linear loss of the aggregate, as computed.
     n_errors : int
-        Number of rows its vote gets wrong.
+        Number of rows its vote may get wrong on some computer: wrong, or within the error of a tie.
+    n_wrong : int
+        Number of rows its vote gets wrong here, as version 1 of the schema counts.
     n_ties : int
-        Rows whose output is not 0 but within the numerical error of it: another computer may vote otherwise.
+        Rows whose output is within the errors of two computations of 0 or of the border of `n_errors`:
+        another computer may count them otherwise.
     numerical_error : float
         Bound on the distance between `risk` and its exact value: half the error of the output, for
         the linear loss halves it, and the rounding of the mean.
@@ -64,13 +72,14 @@ class Evaluation:
     n: int
     risk: float
     n_errors: int
+    n_wrong: int
     n_ties: int
     numerical_error: float
     divergence: float
 
     @property
     def error_rate(self) -> float:
-        """Share of the rows the vote gets wrong."""
+        """Share of the rows the vote may get wrong."""
         return self.n_errors / self.n
 
 
@@ -167,12 +176,12 @@ class Answers:
     def evaluation(self) -> "Evaluation":
         """Sum it up."""
         risk, error = self.linear_risk()
-        near = (self.output != 0) & (np.abs(self.output) <= 2 * self.error)
         return Evaluation(
             n=self.n,
             risk=risk,
-            n_errors=int(np.sum((self.output > 0) != (self.labels > 0))),
-            n_ties=int(np.sum(near)),
+            n_errors=int(np.sum(self.labels * self.output <= self.error)),
+            n_wrong=int(np.sum((self.output > 0) != (self.labels > 0))),
+            n_ties=int(np.sum(np.abs(self.output) <= 3 * self.error)),
             numerical_error=error,
             divergence=self.divergence,
         )
@@ -214,9 +223,32 @@ def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Evaluation:
     >>> network = AggregatedNetwork.initialise(2, (3,), initialisation="zero")
     >>> result = evaluate(network, torch.ones(4, 2), torch.tensor([1, 1, 1, -1]))
     >>> result.risk, result.n_errors, result.divergence
-    (0.5, 3, 0.0)
+    (0.5, 4, 0.0)
+
+    All outputs are 0: the vote is wrong on three rows, and a tie on the fourth, which counts as an error.
     """
     return answer(network, x, y).evaluation()
+
+
+def check_precise(answers: Answers) -> None:
+    """Raise `UncertifiedError` if the outputs are too inexact to say what the vote is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.evaluation import Answers, check_precise
+    >>> check_precise(Answers(np.zeros(1), np.ones(1), 0.5, 0.0))
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.UncertifiedError: The outputs are proved to within 0.5 only, and a certificate needs
+    1e-06: the weights are absurdly large. Train with a smaller learning rate, or scale the weights down.
+    """
+    if not answers.error <= LARGEST_ERROR:
+        raise UncertifiedError(
+            f"The outputs are proved to within {answers.error:.2g} only, and a certificate needs "
+            f"{LARGEST_ERROR}: the weights are absurdly large. Train with a smaller learning rate, or scale "
+            "the weights down."
+        )
 
 
 def risk_ceiling(risk: float, numerical_error: float) -> float:

@@ -13,7 +13,14 @@ from torch import Tensor
 import pbgnet
 from pbgnet.certificates.arguments import Situation
 from pbgnet.certificates.certificate import Certificate
-from pbgnet.certificates.evaluation import TOLERANCE, Evaluation, answer, certifiable, row_count
+from pbgnet.certificates.evaluation import (
+    TOLERANCE,
+    Evaluation,
+    answer,
+    certifiable,
+    check_precise,
+    row_count,
+)
 from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_split, fingerprint_tensors
 from pbgnet.certificates.parts import (
     AggregationRecord,
@@ -27,7 +34,7 @@ from pbgnet.certificates.parts import (
 )
 from pbgnet.certificates.sampling import draw_risk
 from pbgnet.certificates.split import Split, check_split, draw_prior_rows
-from pbgnet.certificates.strategy import decide
+from pbgnet.certificates.strategy import as_margins, decide
 from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
@@ -36,6 +43,7 @@ __all__ = [
     "deployed_network",
     "issue_certificate",
     "learned_from",
+    "left_out_problem",
     "now",
     "prior_network",
     "prior_problem",
@@ -90,13 +98,15 @@ def issue_certificate(
     classes : pair of str
         What -1 and 1 stand for, as Python writes it.
     n_duplicates : int, optional
-        Number of certified rows that repeat another.
+        Number of certified rows that repeat another row of the table; `verify` refuses a certificate
+        without.
     preprocessing_fingerprint : str, optional
         Of classes, feature names and preprocessor; see `CertifiedModel`.
     preprocessing : PreprocessingRecord, optional
         No preprocessing unless given.
     split : SplitRecord, optional
-        How the prior rows were chosen; "given", or "none" if there are none, unless said.
+        How the prior rows were chosen; "given", or "none" if there are none, unless said. Only where it
+        is "given" may rows of the table be in neither part.
     terms : Terms, optional
         What is asked of the certificate.
 
@@ -109,6 +119,10 @@ def issue_certificate(
     ------
     PriorLeakageError
         If a certified row is also a prior row.
+    DomainError
+        If rows are left out of a split that was not given by the user.
+    UncertifiedError
+        If the weights are so large that the outputs cannot be computed to within `LARGEST_ERROR`.
 
     Examples
     --------
@@ -131,8 +145,9 @@ def issue_certificate(
     split = split or SplitRecord("given" if rows.prior_rows.size else "none")
     _check_records(prior, split, rows, data.n_rows)
     situation = situation_of(network, (x, y), apart, classes, terms)
-    if prior_margins is not None and np.size(prior_margins):
-        situation = replace(situation, margins=np.asarray(prior_margins, dtype=np.float64))
+    for answers in (situation.posterior, situation.prior):
+        check_precise(answers)
+    situation = replace(situation, margins=as_margins(prior_margins))
     decision = decide(situation, terms)
     answers = situation.prior if decision.deploys_prior else situation.posterior
     architecture = network.architecture
@@ -144,7 +159,7 @@ def issue_certificate(
         claims=decision.claims,
         alternatives=decision.alternatives,
         choices=decision.choices,
-        inputs=_bound_inputs(answers.evaluation(), n_duplicates),
+        inputs=_bound_inputs(answers.evaluation(), n_duplicates, rows.n_left_out(data.n_rows)),
         network=NetworkRecord(
             architecture.n_features, architecture.hidden_layer_sizes, architecture.intercept
         ),
@@ -222,18 +237,21 @@ def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
     return ""
 
 
-def split_problem(split: SplitRecord, prior_rows: NDArray[np.int64], n_rows: int) -> str:
+def split_problem(split: SplitRecord, rows: Split, n_rows: int) -> str:
     """Say how a record of the split contradicts the prior rows; "" if it does not.
+
+    Without prior rows a split can be "given" all the same: the user may have left rows out.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from pbgnet.certificates import SplitRecord
+    >>> from pbgnet.certificates import SplitRecord, check_split
     >>> from pbgnet.certificates.issue import split_problem
-    >>> split_problem(SplitRecord("none"), np.array([4]), 10)
+    >>> split_problem(SplitRecord("none"), check_split([4], [0, 1, 2, 3]), 5)
     "The split is said to be 'none', but there are 1 prior rows."
     """
-    if (split.how == "none") != (prior_rows.size == 0):
+    prior_rows = rows.prior_rows
+    chosen = prior_rows.size > 0 or (split.how == "given" and rows.n_left_out(n_rows) > 0)
+    if (split.how == "none") == chosen:
         return f"The split is said to be {split.how!r}, but there are {prior_rows.size} prior rows."
     if split.how != "drawn" or split.seed is None or split.fraction is None:
         return ""
@@ -242,6 +260,27 @@ def split_problem(split: SplitRecord, prior_rows: NDArray[np.int64], n_rows: int
     ):
         return f"The prior rows are not those that seed {split.seed} draws from {n_rows} rows."
     return ""
+
+
+def left_out_problem(split: SplitRecord, n_left_out: int) -> str:
+    """Say that rows are left out though nobody vouches for it; "" if none are, or the user does.
+
+    Whoever may leave out certified rows can leave out those that the network gets wrong.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import SplitRecord
+    >>> from pbgnet.certificates.issue import left_out_problem
+    >>> left_out_problem(SplitRecord("given"), 7)
+    ''
+    """
+    if not n_left_out or split.how == "given":
+        return ""
+    return (
+        f"{n_left_out} rows of the table are neither prior nor certified rows, but the split is "
+        f"{split.how!r}: all rows that are not prior rows must be certified. Certify them all, or pass "
+        "split=SplitRecord('given') and vouch that they were left out without looking at anything."
+    )
 
 
 def versions() -> Versions:
@@ -254,7 +293,7 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _bound_inputs(evaluation: Evaluation, n_duplicates: int | None) -> BoundInputs:
+def _bound_inputs(evaluation: Evaluation, n_duplicates: int | None, n_left_out: int) -> BoundInputs:
     return BoundInputs(
         n=evaluation.n,
         n_errors=evaluation.n_errors,
@@ -263,6 +302,7 @@ def _bound_inputs(evaluation: Evaluation, n_duplicates: int | None) -> BoundInpu
         numerical_error=evaluation.numerical_error,
         divergence=evaluation.divergence,
         n_duplicates=n_duplicates,
+        n_left_out=n_left_out,
     )
 
 
@@ -288,6 +328,10 @@ def _fingerprints(
 
 def _check_records(prior: PriorRecord, split: SplitRecord, rows: Split, n_rows: int) -> None:
     """Raise unless what is said about prior and split fits the rows."""
-    problem = prior_problem(prior, rows.prior_rows.size) or split_problem(split, rows.prior_rows, n_rows)
+    problem = (
+        prior_problem(prior, rows.prior_rows.size)
+        or split_problem(split, rows, n_rows)
+        or left_out_problem(split, rows.n_left_out(n_rows))
+    )
     if problem:
         raise DomainError(problem)

@@ -16,6 +16,7 @@ from pbgnet.certificates.issue import deployed_network, issue_certificate, learn
 from pbgnet.certificates.parts import PreprocessingRecord, PriorRecord, SplitRecord
 from pbgnet.certificates.rows import count_duplicates, row_fingerprints
 from pbgnet.certificates.split import check_split
+from pbgnet.certificates.strategy import as_margins
 from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import OptionError, ShapeError
 from pbgnet.networks import AggregatedNetwork
@@ -42,6 +43,8 @@ class CertifiedModel:
         Fitted on the prior rows.
     prior_rows, certified_rows : array_like of int
         Indices into the table given to fit.
+    prior_margins : array_like of float64 or None
+        Margins on prior rows that the prior was not trained on, where something was chosen by them.
 
     Raises
     ------
@@ -60,9 +63,15 @@ class CertifiedModel:
     preprocessor: TablePreprocessor | None
     prior_rows: NDArray[np.int64]
     certified_rows: NDArray[np.int64]
+    prior_margins: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         split = check_split(self.prior_rows, self.certified_rows)
+        margins = as_margins(self.prior_margins)
+        if margins is not None and margins.size > split.prior_rows.size:
+            raise ShapeError(
+                f"There are {margins.size} prior_margins, but only {split.prior_rows.size} prior rows."
+            )
         inputs = Inputs(self.classes, self.feature_names, self.preprocessor)
         network = certifiable(self.network)
         inputs.check_size(network.architecture.n_features)
@@ -72,6 +81,7 @@ class CertifiedModel:
             "feature_names": inputs.feature_names,
             "prior_rows": split.prior_rows,
             "certified_rows": split.certified_rows,
+            "prior_margins": margins,
         }.items():
             object.__setattr__(self, name, value)
 
@@ -149,7 +159,7 @@ def certify_network(
         "inside" with a preprocessor and "none" without, unless given.
     split : SplitRecord, optional
         How the prior rows were chosen: "given", or "none" if there are none, unless said. One that is
-        "drawn" is drawn again and compared.
+        "drawn" is drawn again and compared. Only where it is "given" may rows be in neither part.
     confidence : float, default=0.95
         Probability with which everything that is claimed holds, over the draw of the certified rows.
     n_priors : int, default=1
@@ -170,7 +180,8 @@ def certify_network(
         T and the seed of "monte_carlo".
     prior_margins : array_like, optional
         Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
-        come than those on all prior rows, for what is chosen on them. `verify` takes it on trust.
+        come than those on all prior rows, for what is chosen on them. They are saved with the model, so
+        that `verify` can choose again; where they come from it takes on trust.
 
     Returns
     -------
@@ -200,6 +211,7 @@ def certify_network(
     rows = check_split(prior_rows, certified_rows, values.size)
     inputs = Inputs(classes, column_names(X) if feature_names is None else feature_names, preprocessor)
     table = ReadTable(X, values, inputs, network.architecture.n_features)
+    learned = learned_from(prior, rows.prior_rows)
     issued = issue_certificate(
         network,
         *table.examples(rows.certified_rows),
@@ -207,10 +219,10 @@ def certify_network(
         prior_rows=rows.prior_rows,
         certified_rows=rows.certified_rows,
         data=describe_data(X, y),
-        apart=table.examples(rows.prior_rows) if learned_from(prior, rows.prior_rows) else None,
+        apart=table.examples(rows.prior_rows) if learned else None,
         prior_margins=prior_margins,
         classes=inputs.class_names,
-        n_duplicates=count_duplicates(row_fingerprints(take_rows(X, rows.certified_rows))),
+        n_duplicates=table.n_duplicates(rows.certified_rows),
         preprocessing_fingerprint=inputs.fingerprint(),
         preprocessing=_preprocessing_record(preprocessor, preprocessing),
         split=split,
@@ -224,6 +236,7 @@ def certify_network(
         preprocessor,
         rows.prior_rows,
         rows.certified_rows,
+        as_margins(prior_margins) if learned else None,
     )
 
 
@@ -240,6 +253,11 @@ class ReadTable:
         """Return features and labels -1 and 1 of some rows."""
         features = self.inputs.features(take_rows(self.X, rows), self.n_features)
         return features, torch.from_numpy(encode_labels(self.labels[rows], self.inputs.classes))
+
+    def n_duplicates(self, rows: NDArray[np.int64]) -> int:
+        """Return how many of some rows repeat the features of another row of the table."""
+        prints = row_fingerprints(self.X)
+        return count_duplicates(prints[rows], np.delete(prints, rows))
 
 
 def _preprocessing_record(

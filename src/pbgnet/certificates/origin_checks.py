@@ -8,19 +8,31 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pbgnet.certificates.issue import prior_problem, split_problem
+from pbgnet.certificates.issue import left_out_problem, prior_problem, split_problem
+from pbgnet.certificates.split import Split
 from pbgnet.certificates.subject import RELATIVE, NetworkSubject, Outcome
 from pbgnet.networks import initial_weights
 from pbgnet.preprocessing import TablePreprocessor, take_rows
 
-__all__ = ["check_prior_record", "check_redraw", "check_refit", "check_regeneration", "check_rows"]
+__all__ = [
+    "check_prior_record",
+    "check_redraw",
+    "check_refit",
+    "check_regeneration",
+    "check_rows",
+    "check_settled",
+]
 
 
 def check_rows(subject: NetworkSubject) -> Outcome:
-    """See that no row is both prior and certified, all are in the table, and their number is as stated."""
-    prior, certified = subject.model.prior_rows, subject.model.certified_rows
-    n = subject.certificate.inputs.n
+    """See that no row is both prior and certified, and that all others are certified as stated.
+
+    Only where the user chose the rows may some be in neither part; why is then taken on trust.
+    """
+    stated, rows = subject.certificate, Split(subject.model.prior_rows, subject.model.certified_rows)
+    prior, certified, n = rows.prior_rows, rows.certified_rows, stated.inputs.n
     expected = f"{n} certified rows in the table, none of them a prior row"
+    left_out, told = rows.n_left_out(subject.n_rows), stated.inputs.n_left_out
     problems = []
     if certified.size != n:
         problems.append(f"{certified.size} certified rows")
@@ -30,20 +42,26 @@ def check_rows(subject: NetworkSubject) -> Outcome:
         problems.append("rows named twice")
     if max(_largest(prior), _largest(certified)) >= subject.n_rows:
         problems.append(f"rows beyond the end of the table of {subject.n_rows}")
-    unused = subject.n_rows - prior.size - certified.size
-    detail = f"{unused} rows of the table are in neither part" if unused > 0 else ""
-    return Outcome(expected, ", ".join(problems) or expected, not problems, detail)
+    if stated.version > 1 and told != left_out:
+        problems.append(f"{left_out} rows in neither part, not {'some number' if told is None else told}")
+    if left_out_problem(stated.split, left_out):
+        problems.append(f"{left_out} rows in neither part")
+    if problems or not left_out:
+        return Outcome(expected, ", ".join(problems) or expected, not problems)
+    note = f"{left_out} rows of the table are in neither part: that they were left out without looking at "
+    return Outcome(expected, expected, True, f"{note}anything is taken on trust", trusted=True)
 
 
 def check_redraw(subject: NetworkSubject) -> Outcome:
     """Draw the split again where it was drawn."""
     record, prior_rows = subject.certificate.split, subject.model.prior_rows
+    rows = Split(prior_rows, subject.model.certified_rows)
     expected = {
         "none": "no prior rows",
         "given": "prior rows chosen by the user",
         "drawn": f"the rows that seed {record.seed} draws, a share of {record.fraction!r}",
     }[record.how]
-    if problem := split_problem(record, prior_rows, subject.n_rows):
+    if problem := split_problem(record, rows, subject.n_rows):
         made = f" (drawn with numpy {subject.certificate.versions.numpy}, redrawn with {np.__version__})"
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
         return Outcome(expected, f"{prior_rows.size} other prior rows", False, detail)
@@ -110,6 +128,18 @@ def check_regeneration(subject: NetworkSubject) -> Outcome:
     ok = any(all(map(torch.equal, stored, candidate)) for candidate in (again, rounded))
     source = "zeros" if record.kind == "zero" else f"the weights drawn from seed {record.seed}"
     return Outcome(source, source if ok else "other weights", ok)
+
+
+def check_settled(subject: NetworkSubject) -> Outcome:
+    """Name what no file can show: when the route, the number of priors and the seeds were settled."""
+    stated = subject.certificate
+    priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
+    told = f"{stated.choices.certificate} and {priors}, settled beforehand"
+    note = (
+        "that the route, the number of priors and the seeds were settled before the certified rows were "
+        "looked at, and nothing was tried besides, is taken on trust"
+    )
+    return Outcome(told, told, True, note, trusted=True)
 
 
 def _largest(rows: NDArray[np.int64]) -> int:

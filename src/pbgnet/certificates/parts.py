@@ -51,7 +51,11 @@ class BoundInputs(Record):
     divergence : float or None
         KL(posterior || prior), rounded up. None where there is no network.
     n_duplicates : int or None
-        Number of certified rows that repeat the features of another one; None where nobody counted.
+        Number of certified rows that repeat the features of another row of the table, prior rows
+        included; None where nobody counted, as in version 1 of the schema.
+    n_left_out : int or None
+        Number of rows of the table that are neither prior nor certified rows; None where there are no
+        prior rows to speak of, and in version 1 of the schema.
     """
 
     n: PositiveCount
@@ -61,6 +65,7 @@ class BoundInputs(Record):
     numerical_error: NonNegative | None = None
     divergence: NonNegative | None = None
     n_duplicates: Count | None = None
+    n_left_out: Count | None = None
 
 
 @dataclass(frozen=True)

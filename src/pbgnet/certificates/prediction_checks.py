@@ -2,17 +2,22 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.certificates.answers import ask, label_indices
 from pbgnet.certificates.arguments import with_value
-from pbgnet.certificates.claim import Claim, Evidence
+from pbgnet.certificates.claim import Choices, Claim, Evidence, ReferenceRecord, Settings
 from pbgnet.certificates.claim_checks import compare_evidence, outcome_of
-from pbgnet.certificates.classifier import class_union, count_errors
+from pbgnet.certificates.classifier import class_union, count_errors, held_out_choices
+from pbgnet.certificates.disagreement import CHOICES
 from pbgnet.certificates.fingerprints import fingerprint_split, label_values
 from pbgnet.certificates.inputs import Label
+from pbgnet.certificates.model import CertifiedModel
+from pbgnet.certificates.predictions import exported_network
+from pbgnet.certificates.reference import own_mismatch
 from pbgnet.certificates.rows import count_duplicates, row_fingerprints
 from pbgnet.certificates.subject import RELATIVE, Outcome, PredictionSubject, same
 from pbgnet.exceptions import ShapeError
@@ -30,9 +35,14 @@ __all__ = [
 
 
 def check_predictions(subject: PredictionSubject) -> Outcome:
-    """Fingerprint the answers that are stored."""
-    stated = subject.certificate.fingerprints.predictions or "not stated"
-    return same(stated, subject.certified.fingerprint(), "an answer or a class was changed")
+    """Fingerprint the answers that are stored, and what is said about who gave them."""
+    stated, exported = subject.certificate.fingerprints, subject.certified.exported
+    found = None if exported is None else exported.fingerprint()
+    if stated.posterior != found:
+        detail = "the classifier described is not the one certified"
+        return Outcome(str(stated.posterior), str(found), False, detail)
+    detail = "an answer or a class was changed"
+    return same(stated.predictions or "not stated", subject.certified.fingerprint(), detail)
 
 
 def check_answers(subject: PredictionSubject) -> Outcome:
@@ -42,6 +52,12 @@ def check_answers(subject: PredictionSubject) -> Outcome:
     if subject.model is None:
         note = "not asked again: that the classifier answers so is taken on trust; pass model to ask it"
         return Outcome(expected, expected, True, note, trusted=True)
+    described = exported_network(subject.model)
+    if certified.exported is not None and described != certified.exported:
+        told = "no exported network" if described is None else f"the {described.network} network"
+        return Outcome(
+            expected, told, False, "it is not the exported network that was counted; pass it itself"
+        )
     answers = ask(subject.model, subject.X, certified.predictions.size)
     again = label_indices(answers, certified.classes, "The classifier answers with")
     differ = int(np.sum(again != certified.predictions))
@@ -49,12 +65,15 @@ def check_answers(subject: PredictionSubject) -> Outcome:
 
 
 def check_rows(subject: PredictionSubject) -> Outcome:
-    """See that all rows were certified, and that there is one answer for each."""
+    """See that all rows were certified; that the classifier was fixed without them is taken on trust."""
     n, answers = subject.n_rows, subject.certified.predictions.size
     found = fingerprint_split(np.empty(0, dtype=np.int64), np.arange(n))
     if found != subject.certificate.fingerprints.split or n != answers:
         return Outcome(f"{answers} rows, all certified", f"{n} rows", False, "rows were added or left out")
-    return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True)
+    count = subject.certificate.n_priors
+    number = "the only one tried on them" if count == 1 else f"one of at most {count} tried on them"
+    note = f"that the classifier was fixed without these rows, and is {number}, is taken on trust"
+    return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True, note, trusted=True)
 
 
 def check_duplicates(subject: PredictionSubject) -> Outcome:
@@ -84,53 +103,91 @@ def check_evidence(subject: PredictionSubject) -> Outcome:
 
 
 def check_shares(subject: PredictionSubject) -> Outcome:
-    """See that what is claimed was paid for: the classes, or the certificate that is leant on."""
+    """See that what is claimed was paid for, and that nothing else is claimed."""
     stated, reference = subject.certificate, subject.certificate.reference
     names = [repr(label) for label in subject.certified.classes]
-    if [claim.given_class for claim in stated.claims] not in ([None], [None, *names]):
+    allowed = ([None],) if reference is not None else ([None], [None, *names])
+    if [claim.given_class for claim in stated.claims] not in allowed:
         told = ", ".join(str(claim.given_class) for claim in stated.claims)
-        return Outcome("one bound over all rows, and one for each class or none", told, False)
+        each = "" if reference is not None else ", and one for each class or none"
+        return Outcome(f"one bound over all rows{each}", told, False)
+    if stated.alternatives or any(claim.settings != Settings() for claim in stated.claims):
+        return Outcome("one count, no settings and no alternatives", "more", False)
+    expected = CHOICES
     if reference is None:
-        expected = class_union(subject.certified.classes) if stated.class_conditional else ()
-        paid = [f"{union.count} for {union.what}" for union in stated.choices.unions]
-        return same("; ".join(paid), "; ".join(f"{union.count} for {union.what}" for union in expected))
-    parts = [stated.error_rate.delta, *[reference.claim.delta] * (reference.n_priors * reference.n_shares)]
-    total, ok = math.fsum(parts), math.fsum(parts) <= stated.delta
+        expected = held_out_choices(
+            class_union(subject.certified.classes) if stated.class_conditional else ()
+        )
+    if stated.choices != expected or reference is None:
+        return Outcome(_told(stated.choices), _told(expected), stated.choices == expected)
+    total = Fraction(stated.error_rate.delta) * stated.n_priors
+    total += Fraction(reference.claim.delta) * reference.n_priors * reference.n_shares
     text = f"shares of delta of at most {stated.delta!r} together"
-    return Outcome(text, text if ok else f"{total!r} together", ok)
+    ok = total <= Fraction(stated.delta)
+    return Outcome(text, text if ok else f"{float(total)!r} together", ok)
 
 
 def check_reference(subject: PredictionSubject) -> Outcome:
-    """See that the certified vote has the bound that is leant on, and answers as stored."""
+    """See that the certified vote has the bound that is leant on, and answers as stored.
+
+    That its own certificate is right needs its own data: until it is verified with them, it is taken on
+    trust.
+    """
     stated = subject.certificate.reference
     if stated is None:
         return Outcome("no other classifier", "no other classifier", True)
     expected = f"bound {stated.claim.value!r} of the certificate {stated.seal}"
-    if stated.claim.evidence.sampling_delta not in (None, stated.claim.delta):
-        return Outcome(expected, "draws at another share of delta", False)
-    value = with_value(stated.claim).value
-    if not math.isclose(value, stated.claim.value, rel_tol=RELATIVE):
-        return Outcome(expected, f"bound {value!r}", False, "it is not what its evidence gives")
-    if subject.certificate.error_rate.evidence.reference_bound != stated.claim.value:
-        return Outcome(expected, "another bound in the claim", False)
+    if problem := _contradiction(stated, subject.certificate.error_rate.evidence):
+        return Outcome(expected, problem, False, "what is stated of the certified vote contradicts itself")
     if subject.reference is None:
         note = "the certified vote was not given: its bound and its answers are taken on trust"
         return Outcome(expected, expected, True, note, trusted=True)
-    certificate = subject.reference.certificate
-    own = certificate.error_rate
-    if certificate.seal != stated.seal:
-        return Outcome(expected, f"the certificate {certificate.seal}", False, "it is another certificate")
-    again = with_value(replace(own, delta=stated.claim.delta, evidence=stated.claim.evidence))
-    shares = (certificate.n_priors, certificate.choices.n_shares)
-    if again != with_value(stated.claim) or shares != (stated.n_priors, stated.n_shares):
-        return Outcome(expected, f"bound {own.value!r} by other evidence", False)
-    if replace(stated.claim.evidence, sampling_delta=None) != replace(own.evidence, sampling_delta=None):
-        return Outcome(expected, f"bound {own.value!r} by other evidence", False)
+    if problem := own_mismatch(subject.reference) or _other_certificate(stated, subject.reference):
+        return Outcome(expected, problem, False, "it is not the certified vote that was leant on")
     answers = label_indices(
         ask(subject.reference, subject.X, subject.n_rows), subject.certified.classes, "The vote answers with"
     )
-    differ = int(np.sum(answers != subject.certified.reference))
-    return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
+    if differ := int(np.sum(answers != subject.certified.reference)):
+        return Outcome(expected, f"{differ} other answers", False)
+    if subject.reference_failures is None:
+        note = "that the certificate of the vote is right is taken on trust; pass reference_data to verify it"
+        return Outcome(expected, expected, True, note, trusted=True)
+    if subject.reference_failures:
+        told = f"failed steps of its own verification: {', '.join(subject.reference_failures)}"
+        return Outcome(expected, told, False)
+    return Outcome(expected, expected, True, "its own certificate was verified with the data given")
+
+
+def _contradiction(stated: ReferenceRecord, evidence: Evidence) -> str:
+    """Return what is wrong with the record of a certified vote as it stands; empty if nothing is."""
+    claim = stated.claim
+    if (claim.quantity, claim.given_class) != ("error rate", None):
+        return "no bound on the error rate over all rows"
+    if claim.evidence.sampling_delta not in (None, claim.delta):
+        return "draws at another share of delta"
+    value = with_value(claim).value
+    if not math.isclose(value, claim.value, rel_tol=RELATIVE):
+        return f"bound {value!r} from its evidence"
+    return "" if evidence.reference_bound == claim.value else "another bound in the claim"
+
+
+def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
+    """Return where the certificate of a model is not the one on record; empty if it is."""
+    certificate, own = model.certificate, model.certificate.error_rate
+    if certificate.seal != stated.seal:
+        return f"the certificate {certificate.seal}"
+    again = with_value(replace(own, delta=stated.claim.delta, evidence=stated.claim.evidence))
+    shares = (certificate.n_priors, certificate.choices.n_shares)
+    ours, theirs = (replace(claim.evidence, sampling_delta=None) for claim in (stated.claim, own))
+    if again != with_value(stated.claim) or shares != (stated.n_priors, stated.n_shares) or ours != theirs:
+        return f"bound {own.value!r} by other evidence"
+    return ""
+
+
+def _told(choices: Choices) -> str:
+    paid = "; ".join(f"{union.count} for {union.what}" for union in choices.unions) or "nothing paid"
+    free = ", ".join(choices.on_prior_rows) or "nothing"
+    return f"{choices.certificate} by {' and '.join(choices.candidates)}; {paid}; {free} chosen on prior rows"
 
 
 def _truth(subject: PredictionSubject) -> NDArray[np.int64]:

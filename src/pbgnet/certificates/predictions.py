@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +12,64 @@ from pbgnet.certificates.answers import check_label_set
 from pbgnet.certificates.certificate import Certificate
 from pbgnet.certificates.fingerprints import fingerprint_json
 from pbgnet.certificates.inputs import Label
-from pbgnet.certificates.records import read_keys
+from pbgnet.certificates.parts import Sha256
+from pbgnet.certificates.records import Limits, Record, read_keys
 from pbgnet.exceptions import DamagedFileError, DtypeError, PBGNetError, ShapeError
 
-__all__ = ["CertifiedPredictions", "as_answers", "fingerprint_predictions"]
+__all__ = [
+    "CertifiedPredictions",
+    "ExportedNetwork",
+    "as_answers",
+    "exported_network",
+    "fingerprint_predictions",
+]
 
 SCHEMA, SCHEMA_VERSION = "pbgnet-predictions", 1
+
+
+@dataclass(frozen=True)
+class ExportedNetwork(Record):
+    """Which exported network answered, so that its certificate can be told from that of another.
+
+    Attributes
+    ----------
+    network : {"sign", "aggregate"}
+    dtype : {"float32", "float64"}
+        Precision of its numbers.
+    weights : str
+        Fingerprint of its weights, in that precision.
+    inputs : str
+        Fingerprint of its classes, feature names and preprocessor.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.predictions import ExportedNetwork
+    >>> one, other = (ExportedNetwork("sign", dtype, "0" * 64, "1" * 64) for dtype in ("float32", "float64"))
+    >>> one.fingerprint() == other.fingerprint()
+    False
+    """
+
+    network: Annotated[str, Limits(choices=("sign", "aggregate"))]
+    dtype: Annotated[str, Limits(choices=("float32", "float64"))]
+    weights: Sha256
+    inputs: Sha256
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of all of it, which a certificate states."""
+        return fingerprint_json(self.to_dict())
+
+
+def exported_network(predict: Any) -> ExportedNetwork | None:
+    """Return which exported network a classifier, or its method `predict`, is; None if it says nothing.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.predictions import exported_network
+    >>> exported_network(len) is None
+    True
+    """
+    found = getattr(getattr(predict, "__self__", predict), "exported_network", None)
+    return found if isinstance(found, ExportedNetwork) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +85,8 @@ class CertifiedPredictions:
         What the classifier answered, as places among the classes.
     reference : ndarray of int64, shape (n,) or None
         What the certified vote answered, for a disagreement.
+    exported : ExportedNetwork or None
+        Which exported network answered, for a disagreement of one.
 
     Examples
     --------
@@ -44,6 +98,7 @@ class CertifiedPredictions:
     classes: tuple[Label, ...]
     predictions: NDArray[np.int64]
     reference: NDArray[np.int64] | None = None
+    exported: ExportedNetwork | None = None
 
     def __post_init__(self) -> None:
         classes = check_label_set(self.classes)
@@ -66,12 +121,13 @@ class CertifiedPredictions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as plain JSON-able values; the certificate has its own form."""
-        return _content(self.classes, self.predictions, self.reference)
+        exported = None if self.exported is None else self.exported.to_dict()
+        return {**_content(self.classes, self.predictions, self.reference), "exported": exported}
 
     @classmethod
     def from_dict(cls, data: object, certificate: Certificate) -> "CertifiedPredictions":
         """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
-        keys = ["schema", "version", "classes", "predictions", "reference"]
+        keys = ["schema", "version", "classes", "predictions", "reference", "exported"]
         content = read_keys(data, keys)
         version = content["version"]
         if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
@@ -84,8 +140,15 @@ class CertifiedPredictions:
                 continue
             if not isinstance(places, list) or not all(type(place) is int for place in places):
                 raise DamagedFileError(f"{name} must be a list of whole numbers, got {places!r:.60}.")
+        exported = content["exported"]
         try:
-            return cls(certificate, tuple(content["classes"]), content["predictions"], content["reference"])
+            return cls(
+                certificate,
+                tuple(content["classes"]),
+                content["predictions"],
+                content["reference"],
+                None if exported is None else ExportedNetwork.from_dict(exported, "exported"),
+            )
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
 

@@ -1,7 +1,7 @@
 """Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,22 +9,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.fingerprints import label_values
 from pbgnet.exceptions import PriorLeakageError, ShapeError
-from pbgnet.preprocessing.tables import as_numbers, count_rows, is_frame, read_columns
+from pbgnet.preprocessing.tables import as_numbers, column_names, count_rows, is_frame, read_columns
 
 __all__ = ["check_apart", "count_duplicates", "row_fingerprints"]
 
 BLOCK = 4096
 
 
-def row_fingerprints(X: Any, y: ArrayLike | None = None) -> NDArray[np.uint64]:  # noqa: N803
+def row_fingerprints(
+    X: Any,  # noqa: N803
+    y: ArrayLike | None = None,
+    columns: Sequence[str] | None = None,
+) -> NDArray[np.uint64]:
     """Fingerprint each row of a table, whatever container it is in.
 
     Parameters
     ----------
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-        Columns of a frame are taken in the order of their names.
+        Columns are taken in their order, so that a frame and its values are alike.
     y : array_like, shape (n,), optional
         Labels, which then count as well.
+    columns : sequence of str, optional
+        Names of the columns of the table to compare with: a frame that has the same ones is read in this
+        order.
 
     Returns
     -------
@@ -43,7 +50,7 @@ def row_fingerprints(X: Any, y: ArrayLike | None = None) -> NDArray[np.uint64]: 
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
     found = np.empty(n, dtype=np.uint64)
-    for k, content in enumerate(_contents(X)):
+    for k, content in enumerate(_contents(X, columns)):
         digest = hashlib.blake2b(content, digest_size=8)
         if labels is not None:
             digest.update(labels[k].encode("utf-8", "surrogatepass"))
@@ -51,17 +58,29 @@ def row_fingerprints(X: Any, y: ArrayLike | None = None) -> NDArray[np.uint64]: 
     return found
 
 
-def count_duplicates(fingerprints: NDArray[np.uint64]) -> int:
+def count_duplicates(fingerprints: NDArray[np.uint64], others: NDArray[np.uint64] | None = None) -> int:
     """Return how many rows repeat another one.
+
+    Parameters
+    ----------
+    fingerprints : ndarray of uint64
+        Of the rows that are counted.
+    others : ndarray of uint64, optional
+        Of further rows, such as those of the prior: a row that repeats one of them counts as well, also
+        where it is the only such row.
 
     Examples
     --------
     >>> import numpy as np
     >>> from pbgnet.certificates.rows import count_duplicates
-    >>> count_duplicates(np.array([7, 7, 7, 8], dtype=np.uint64))
-    2
+    >>> rows = np.array([7, 7, 7, 8, 9], dtype=np.uint64)
+    >>> count_duplicates(rows), count_duplicates(rows, np.array([8, 7], dtype=np.uint64))
+    (2, 4)
     """
-    return int(fingerprints.size - np.unique(fingerprints).size)
+    different = np.unique(fingerprints)
+    if others is not None:
+        different = different[~np.isin(different, others)]
+    return int(fingerprints.size - different.size)
 
 
 def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: str) -> None:
@@ -82,19 +101,22 @@ def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: s
         )
 
 
-def _contents(X: Any) -> Iterator[bytes]:  # noqa: N803
+def _contents(X: Any, names: Sequence[str] | None) -> Iterator[bytes]:  # noqa: N803
     """Yield the content of each row: numbers as float64, texts behind their lengths."""
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         for start in range(0, matrix.shape[0], BLOCK):
             yield from _numbers(matrix[start : start + BLOCK].toarray())
         return
-    array = None if is_frame(X) else np.asarray(X)
+    # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
+    array = None if is_frame(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
     numbers = None if array is None else as_numbers(array)
     if numbers is not None:
         yield from _numbers(numbers.reshape(len(numbers), -1))
         return
-    columns = sorted(read_columns(X if array is None else array), key=lambda column: column.name)
+    found = column_names(X)
+    order = names if names is not None and found is not None and set(found) == set(names) else None
+    columns = read_columns(X if array is None else array, order)
     if all(column.numbers is not None for column in columns):
         yield from _numbers(np.stack([np.asarray(column.numbers) for column in columns], axis=1))
         return

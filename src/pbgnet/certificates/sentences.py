@@ -25,6 +25,16 @@ PREDICTORS = {
     ),
     "classifier": "The classifier as it answered on these rows; nothing is known of how it was made.",
 }
+AGGREGATE_OF_TREE = (
+    "The aggregate: the average over the Gaussian posterior of the paper's tree network, in which each "
+    "neuron has its own copy of the layers below it, under the linear loss; equally the chance that one such "
+    "tree drawn from the posterior errs. With two or more hidden layers this is not the average of the plain "
+    "network."
+)
+EXPORTED = (
+    "The exported network as it answered on these rows, known by the fingerprint of its kind, precision, "
+    "weights and inputs."
+)
 NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
 
 SUBJECTS = {
@@ -40,7 +50,10 @@ def statement(certificate: "Certificate") -> str:
     confidence = percent(certificate.confidence)
     if certificate.reference is not None:
         return _disagreement(certificate, confidence)
-    head = f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified rows, "
+    head = (
+        f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified rows"
+        f"{_sign_vectors(certificate)}, "
+    )
     if loss is not None:
         bounded = f"the expected linear loss of the aggregate is at most {round_up(loss.value)}, "
         if rate.value < 1:
@@ -57,7 +70,12 @@ def statement(certificate: "Certificate") -> str:
 def predictors(certificate: "Certificate") -> tuple[str, ...]:
     """Say which predictors the claims speak of, and which one they do not."""
     named = dict.fromkeys(claim.predictor for claim in certificate.claims)
-    covered = tuple(PREDICTORS[name] for name in named)
+    words = dict(PREDICTORS)
+    if certificate.network is not None and len(certificate.network.hidden_layer_sizes) > 1:
+        words["aggregate"] = AGGREGATE_OF_TREE
+    if certificate.network is None and certificate.fingerprints.posterior is not None:
+        words["classifier"] = EXPORTED
+    covered = tuple(words[name] for name in named)
     return covered if certificate.network is None else (*covered, NOT_COVERED)
 
 
@@ -91,6 +109,15 @@ def _classes(claims: "tuple[Claim, ...]") -> str:
     return f"; it is {', '.join(parts[:-1])} and {parts[-1]}, all together"
 
 
+def _sign_vectors(certificate: "Certificate") -> str:
+    """Name the other thing that was drawn, where the empirical risk is a sampled one."""
+    aggregation = certificate.aggregation
+    if aggregation is None or aggregation.n_samples is None:
+        return ""
+    vectors = "sign vector" if aggregation.n_samples == 1 else "sign vectors"
+    return f" and of the {aggregation.n_samples} {vectors} per row"
+
+
 def _disagreement(certificate: "Certificate", confidence: str) -> str:
     rate, reference = certificate.error_rate, certificate.reference
     assert reference is not None
@@ -111,11 +138,14 @@ def _duplicates(certificate: "Certificate", rows: str) -> tuple[str, ...]:
     count = certificate.inputs.n_duplicates
     if not count:
         return ()
-    return (f"{count} of the {rows} rows repeat another one; independent draws may, copies may not.",)
+    another = (
+        "another one" if certificate.network is None else "another row of the table, prior rows included"
+    )
+    return (f"{count} of the {rows} rows repeat {another}; independent draws may, copies may not.",)
 
 
 def _of_network(certificate: "Certificate") -> tuple[str, ...]:
-    prior, preprocessing, split = certificate.prior, certificate.preprocessing, certificate.split
+    prior, preprocessing = certificate.prior, certificate.preprocessing
     assert prior is not None
     assert preprocessing is not None
     if certificate.n_priors == 1:
@@ -129,26 +159,43 @@ def _of_network(certificate: "Certificate") -> tuple[str, ...]:
     text = preprocessing.description.strip().rstrip(".")
     return (
         PRIORS[prior.kind],
-        *([SPLITS[split.how]] if split.how in SPLITS else []),
+        *_split(certificate),
         count,
         PREPROCESSING[preprocessing.status].rstrip(".") + (f" ({text})" if text else "") + ".",
         "The numbers speak of the predictors named, not of the plain sign network.",
     )
 
 
-def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
-    if certificate.reference is not None:
-        return (
-            "The classifier and the certified vote were fixed before these rows were seen, or do not depend "
-            "on them.",
-            "The certificate of the vote holds at the share of delta stated.",
+def _split(certificate: "Certificate") -> tuple[str, ...]:
+    inputs, how = certificate.inputs, certificate.split.how
+    left_out = inputs.n_left_out or 0
+    told = []
+    if how in SPLITS and certificate.n_rows_total > inputs.n + left_out:
+        told.append(SPLITS[how])
+    if left_out:
+        rows = "1 row of the table is" if left_out == 1 else f"{left_out} rows of the table are"
+        told.append(
+            f"{rows} neither prior nor certified: left out by the user, who vouches that this was done "
+            "without looking at anything."
         )
+    return tuple(told)
+
+
+def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.n_priors == 1:
         count = "It is one classifier, not the best of several on these rows."
     else:
         count = (
             f"It is one of at most {certificate.n_priors} classifiers; the confidence holds for all of them "
             "together."
+        )
+    if certificate.reference is not None:
+        return (
+            "The classifier and the certified vote were fixed before these rows were seen, or do not depend "
+            "on them.",
+            count,
+            "The shares of delta of the two were fixed before these rows were seen.",
+            "The certificate of the vote holds at the share of delta stated.",
         )
     return (
         "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
@@ -162,6 +209,9 @@ def _choices(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.network is not None and len(choices.candidates) == 1:
         route = choices.candidates[0]
         told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
+    if certificate.aggregation is not None and certificate.aggregation.seed is not None:
+        seed = certificate.aggregation.seed
+        told.append(f"The seed of the sign vectors, {seed}, was fixed beforehand: no other was tried.")
     if choices.on_prior_rows:
         told.append(f"Chosen on the prior rows alone, at no cost: {', '.join(choices.on_prior_rows)}.")
     told += [f"Paid for by dividing delta by {union.count}: {union.what}." for union in choices.unions]

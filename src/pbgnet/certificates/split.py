@@ -26,6 +26,17 @@ class Split:
     prior_rows: NDArray[np.int64]
     certified_rows: NDArray[np.int64]
 
+    def n_left_out(self, n_rows: int) -> int:
+        """Return how many rows of a table of n_rows are in neither set.
+
+        Examples
+        --------
+        >>> from pbgnet.certificates import check_split
+        >>> check_split([0, 1], [3, 4]).n_left_out(6)
+        2
+        """
+        return max(0, n_rows - self.prior_rows.size - self.certified_rows.size)
+
 
 def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
     """Draw `fraction` of n rows at random, in ascending order; at least one row is left on each side.

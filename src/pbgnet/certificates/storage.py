@@ -110,6 +110,7 @@ def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
             inputs.preprocessor,
             _rows(tensors, "prior_rows"),
             _rows(tensors, "certified_rows"),
+            _margins(tensors),
         )
     except PBGNetError as error:
         raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
@@ -123,6 +124,8 @@ def _write(model: CertifiedModel, folder: Path) -> None:
         for name in ("prior_rows", "certified_rows")
     }
     tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
+    if model.prior_margins is not None:
+        tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
     save_file(tensors, folder / WEIGHTS)
     preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
@@ -146,7 +149,7 @@ def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggrega
     sizes = (record.n_features, *record.hidden_layer_sizes, 1)
     shapes = [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
     expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
-    if wrong := set(tensors) ^ {*expected, "prior_rows", "certified_rows"}:
+    if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, "prior_rows", "certified_rows"}:
         raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")
     for name, shape in expected.items():
         tensor = tensors[name]
@@ -167,3 +170,13 @@ def _rows(tensors: dict[str, Tensor], name: str) -> Any:
             f"{name} must be one list of int64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
         )
     return np.array(tensor.numpy())
+
+
+def _margins(tensors: dict[str, Tensor]) -> Any:
+    """Return the margins that something was chosen by, where they are stored; the model checks the values."""
+    tensor = tensors.get("prior_margins")
+    if tensor is not None and (tensor.dtype != torch.float64 or tensor.ndim != 1 or not tensor.numel()):
+        raise DamagedFileError(
+            f"prior_margins must be one list of float64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+        )
+    return None if tensor is None else np.array(tensor.numpy())

@@ -7,13 +7,14 @@ if each is computed at half of delta: then both hold together, whichever is take
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.bounds import catoni_grid, choose_vote, split_delta
-from pbgnet.certificates.arguments import Argument, Situation, argument_of
+from pbgnet.certificates.arguments import Argument, Situation
 from pbgnet.certificates.claim import Choices, Claim, Settings, Union
 from pbgnet.certificates.evaluation import Answers
 from pbgnet.certificates.terms import Terms, check_class_size
+from pbgnet.exceptions import DomainError, ShapeError
 
 __all__ = [
     "CANDIDATES",
@@ -21,9 +22,11 @@ __all__ = [
     "FIXED_GRID",
     "Decision",
     "Plan",
+    "as_margins",
     "candidate_names",
     "chosen_on_prior_rows",
     "decide",
+    "other_arguments",
     "plan_settings",
     "unions",
 ]
@@ -81,6 +84,25 @@ class Decision:
     alternatives: tuple[Claim, ...]
     choices: Choices
     deploys_prior: bool
+
+
+def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return margins as one list of float64 in [-1, 1], or None where there are none.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.strategy import as_margins
+    >>> as_margins([0.5, 1.0000001])
+    array([0.5, 1. ])
+    """
+    if margins is None or not np.size(margins):
+        return None
+    values = np.asarray(margins, dtype=np.float64)
+    if values.ndim != 1:
+        raise ShapeError(f"prior_margins must be one list of margins, got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise DomainError("prior_margins holds NaN or infinity; margins lie in [-1, 1].")
+    return np.clip(values, -1.0, 1.0)
 
 
 def plan_settings(
@@ -149,15 +171,10 @@ def decide(situation: Situation, terms: Terms) -> Decision:
     if terms.class_conditional:
         headline = arguments[winner][-1]
         claims += [headline.claim(situation, share, label) for label in situation.classes]
-    # With one network and the fixed C the vote is the doubled mixture.
-    names = [name for name in CANDIDATES if plan.learned or name != "vote"]
-    everything = [a for name in names for a in _arguments(name, plan, terms.constant)]
-    used = {argument_of(claim) for claim in claims}
-    others = [a for a in dict.fromkeys(everything) if a not in used]
-    alternatives = _alternatives(others, situation, terms.delta_per_prior, winner == "held-out")
+    others = other_arguments(winner, plan, terms.constant)
     return Decision(
         tuple(claims),
-        alternatives,
+        tuple(argument.claim(situation.exact(), terms.delta_per_prior) for argument in others),
         replace(choices, on_prior_rows=chosen_on_prior_rows(terms.certificate, plan)),
         deploys_prior=winner == "held-out",
     )
@@ -197,17 +214,29 @@ def _arguments(name: str, plan: Plan, constant: str) -> tuple[Argument, ...]:
     )
 
 
-def _alternatives(
-    arguments: list[Argument], situation: Situation, delta: float, deploys_prior: bool
-) -> tuple[Claim, ...]:
-    """Compute the routes that were not taken, each as if it had been chosen beforehand."""
-    made = []
-    for argument in arguments:
-        predictor = argument.predictor
-        if deploys_prior and not predictor.startswith("prior's"):
-            predictor = f"discarded {predictor}"
-        made.append(Argument(predictor, argument.route, argument.settings).claim(situation.exact(), delta))
-    return tuple(made)
+def other_arguments(winner: str, plan: Plan, constant: str) -> tuple[Argument, ...]:
+    """Return the arguments of the routes that were not taken, in the order of a certificate.
+
+    Where the prior is deployed, the posterior they speak of is not kept.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.strategy import other_arguments, plan_settings
+    >>> fixed = plan_settings(None, 100, 0.05)
+    >>> [argument.route for argument in other_arguments("seeger", fixed, "maurer")]
+    ['catoni-mixture', 'doubled', 'clopper-pearson', 'chernoff']
+    """
+    # With one network and the fixed C the vote is the doubled mixture.
+    names = [name for name in CANDIDATES if name != winner and (plan.learned or name != "vote")]
+    others = [argument for name in names for argument in _arguments(name, plan, constant)]
+    if winner != "held-out":
+        return tuple(others)
+    return tuple(
+        argument
+        if argument.predictor.startswith("prior's")
+        else replace(argument, predictor=f"discarded {argument.predictor}")
+        for argument in others
+    )
 
 
 def _check_classes(situation: Situation, terms: Terms) -> None:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from pbgnet.bounds import split_delta
 from pbgnet.certificates.arguments import Situation
 from pbgnet.certificates.certificate import Certificate
 from pbgnet.certificates.evaluation import Answers, Evaluation, answer
@@ -14,14 +15,31 @@ from pbgnet.certificates.issue import learned_from, prior_network, situation_of
 from pbgnet.certificates.model import CertifiedModel, ReadTable
 from pbgnet.certificates.parts import PreprocessingRecord, PriorRecord
 from pbgnet.certificates.predictions import CertifiedPredictions
+from pbgnet.certificates.strategy import Plan, plan_settings
 from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import UncertifiedError
 from pbgnet.preprocessing.tables import count_rows
 
-__all__ = ["RELATIVE", "NetworkSubject", "Outcome", "PredictionSubject", "Subject", "close", "same"]
+__all__ = [
+    "RELATIVE",
+    "TIES_ON_TRUST",
+    "NetworkSubject",
+    "Outcome",
+    "PredictionSubject",
+    "Subject",
+    "close",
+    "count_agrees",
+    "same",
+]
 
 RELATIVE = 1e-9
 """Recomputed numbers may differ by this much, for other machines round differently."""
+
+# So many rows within the numerical error of a tie may be counted otherwise on another machine. A network
+# that was trained has none; with more, a forged count could hide behind them.
+MOST_TIES = 3
+
+TIES_ON_TRUST = "rows within the numerical error of a tie count otherwise here; the stated count is on trust"
 
 
 @dataclass(frozen=True)
@@ -114,13 +132,27 @@ class NetworkSubject(Subject):
             return answer(prior_network(self.model.network), *self.table.examples(rows))
 
     @functools.cached_property
+    def plan(self) -> Plan:
+        """What the prior rows, or the stored margins on some of them, choose."""
+        stated = self.certificate
+        share = split_delta(stated.delta_per_prior, stated.choices.n_shares)
+        return plan_settings(self.apart, stated.inputs.n, share, self.model.prior_margins)
+
+    def n_errors(self, evaluation: Evaluation) -> int:
+        """Return the count of errors as the version of the certificate counts."""
+        return evaluation.n_wrong if self.certificate.version == 1 else evaluation.n_errors
+
+    @functools.cached_property
     def evaluation(self) -> Evaluation:
         """The deployed network on the certified rows."""
         return self.situation.posterior.evaluation()
 
 
 class PredictionSubject(Subject):
-    """The answers of a classifier with their certificate, and the classifier itself where it is given."""
+    """The answers of a classifier with their certificate, and the classifier itself where it is given.
+
+    `reference_failures` are the steps that failed when the certified vote was verified; None if it was not.
+    """
 
     def __init__(
         self,
@@ -129,9 +161,11 @@ class PredictionSubject(Subject):
         y: Any,
         model: Any = None,
         reference: CertifiedModel | None = None,
+        reference_failures: tuple[str, ...] | None = None,
     ) -> None:
         super().__init__(certified.certificate, X, y)
         self.certified, self.model, self.reference = certified, model, reference
+        self.reference_failures = reference_failures
 
 
 def same(expected: object, found: object, detail: str = "") -> Outcome:
@@ -144,3 +178,15 @@ def close(expected: float, found: float, absolute: float = 0.0, relative: float 
     """Compare two numbers up to rounding."""
     ok = math.isclose(expected, found, rel_tol=relative, abs_tol=absolute)
     return Outcome(repr(expected), repr(found), ok)
+
+
+def count_agrees(stated: int, found: int, n_ties: int) -> bool:
+    """Whether two counts of errors differ by no more than a few rows that are ties to rounding.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.subject import count_agrees
+    >>> count_agrees(7, 8, n_ties=0), count_agrees(7, 8, n_ties=1), count_agrees(0, 80, n_ties=100)
+    (False, True, False)
+    """
+    return abs(stated - found) <= min(n_ties, MOST_TIES)

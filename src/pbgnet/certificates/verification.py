@@ -1,9 +1,9 @@
 """Recomputing a certificate from the saved model and the data: every step, what it expected and found.
 
 Nothing of training is imported. What cannot be recomputed (that a pre-trained prior saw the prior
-rows only, that the user chose rows or preprocessing without the certified rows) is a step of its own,
-with the status "trusted". The assumptions of the certificate name the rest, such as that no further
-priors were tried.
+rows only, that the user chose rows or preprocessing without the certified rows, that route, number of
+priors and seeds were settled beforehand) is a step of its own, with the status "trusted". The assumptions
+of the certificate name the rest, such as that the rows are independent draws.
 """
 
 import os
@@ -18,7 +18,7 @@ from pbgnet.certificates.model import CertifiedModel
 from pbgnet.certificates.prediction_storage import load_certified
 from pbgnet.certificates.predictions import CertifiedPredictions
 from pbgnet.certificates.subject import NetworkSubject, Outcome, PredictionSubject, Subject
-from pbgnet.exceptions import DomainError, PBGNetError
+from pbgnet.exceptions import DomainError, OptionError, PBGNetError
 
 __all__ = ["VerificationReport", "VerificationStep", "verify"]
 
@@ -120,6 +120,7 @@ def verify(
     *,
     model: Any = None,
     reference: CertifiedModel | None = None,
+    reference_data: tuple[Any, ArrayLike] | None = None,
 ) -> VerificationReport:
     """Recompute everything a certificate says.
 
@@ -136,7 +137,11 @@ def verify(
         The classifier of `certify` or `certify_by_disagreement`, which is then asked again. Without it,
         that it answers as stored is taken on trust.
     reference : CertifiedModel, optional
-        The certified vote of a disagreement. Without it, its certificate is taken on trust.
+        The certified vote of a disagreement. With it, that it is what its certificate speaks of, has the
+        bound that is leant on and answers as stored is recomputed; without it, all of this is on trust.
+    reference_data : pair of table and labels, optional
+        What the certified vote was made from. With it, the certificate of the vote is verified as well;
+        without it, that it is right is taken on trust.
 
     Returns
     -------
@@ -154,7 +159,7 @@ def verify(
     ...                         prior_rows=[], certified_rows=range(200))
     >>> report = verify(model, X, y)
     >>> report.ok, report.summary
-    (True, 'Verified: 31 steps recomputed.')
+    (True, 'Verified: 31 steps recomputed, 1 taken on trust.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
     ['data: labels', 'empirical risk', 'error rate', 'evidence', 'alternatives']
@@ -170,7 +175,11 @@ def verify(
     if isinstance(certified, CertifiedModel):
         subject = NetworkSubject(certified, X, y)
         return VerificationReport((read, *(_run(name, check, subject) for name, check in CHECKS.items())))
-    answers = PredictionSubject(certified, X, y, model, reference)
+    if reference_data is not None and reference is None:
+        raise OptionError("reference_data are those of the certified vote; pass it as reference.")
+    of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
+    failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
+    answers = PredictionSubject(certified, X, y, model, reference, failures)
     return VerificationReport(
         (read, *(_run(name, check, answers) for name, check in PREDICTION_CHECKS.items()))
     )

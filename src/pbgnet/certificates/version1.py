@@ -149,7 +149,7 @@ class Version1(Record):
         loss, rate = certificate.claims
         prior, counted = certificate.alternatives
         fingerprints, inputs = certificate.fingerprints.to_dict(), certificate.inputs.to_dict()
-        del fingerprints["predictions"], inputs["n_duplicates"]
+        del fingerprints["predictions"], inputs["n_duplicates"], inputs["n_left_out"]
         kept = ("confidence", "delta", "n_priors", "delta_per_prior", "network", "prior", "split")
         return cls(
             **{

@@ -18,7 +18,13 @@ from pbgnet.certificates.rows import row_fingerprints
 from pbgnet.certificates.split import check_split
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.split import certified_rows_of, choose_prior_rows
-from pbgnet.exceptions import FewRowsWarning, InterruptedFitWarning, LabelError, OptionError
+from pbgnet.exceptions import (
+    DuplicateRowsWarning,
+    FewRowsWarning,
+    InterruptedFitWarning,
+    LabelError,
+    OptionError,
+)
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 from pbgnet.training import FitResult, TrainingData, prepare_rows
@@ -149,6 +155,14 @@ class CertifiedClassifier(CertifiedPredictor):
         self.network_ = result.network if model is None else model.network
         self.history_, self.certified_model_ = result.history, model
         self.row_fingerprints_ = row_fingerprints(table)
+        if model is not None and model.certificate.inputs.n_duplicates:
+            warnings.warn(
+                f"{model.certificate.inputs.n_duplicates} of the {len(certified_rows)} certified rows repeat "
+                "another row of the table. The certificate assumes independent draws: copies, time series "
+                "and repeated measurements are none; drop or group them first.",
+                DuplicateRowsWarning,
+                stacklevel=3,
+            )
         if result.interrupted:
             certified = "" if model is None else " and certified"
             warnings.warn(

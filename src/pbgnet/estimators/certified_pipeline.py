@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from pbgnet.certificates import CertifiedModel
+from pbgnet.certificates import CertifiedModel, VerificationReport
 from pbgnet.estimators.base import FEWEST_ROWS, CertifiedClassifier, encode_binary, refuse_fit_parameters
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
@@ -60,7 +60,7 @@ class CertifiedPipeline(CertifiedPredictor):
     >>> rng = np.random.default_rng(0)
     >>> colour, size = rng.choice(["red", "blue"], 400), rng.normal(size=400)
     >>> y = np.where(colour == "red", "sell", "keep")
-    >>> X = np.array([colour, size], dtype=object).T
+    >>> X = np.array([colour, size, rng.normal(size=400)], dtype=object).T
     >>> X[::7, 1] = None  # missing values
     >>> pipeline = make_certified_pipeline().set_params(classifier__random_state=0).fit(X, y)
     >>> pipeline.certificate_.preprocessing.status, bool(pipeline.score(X, y) > 0.95)
@@ -117,7 +117,7 @@ class CertifiedPipeline(CertifiedPredictor):
             raise DtypeError(
                 "A sparse matrix needs no such preprocessing: give it to PBGNetClassifier directly."
             )
-        table = X if hasattr(X, "columns") else np.asarray(X)
+        table = _as_table(X)
         labels = _check_labels(y, table)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
         classifier._validate_params()
@@ -137,7 +137,11 @@ class CertifiedPipeline(CertifiedPredictor):
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class."""
         check_is_fitted(self)
-        return self.classifier_.decision_function(self.preprocessor_.transform(X))
+        return self.classifier_.decision_function(self.preprocessor_.transform(_as_table(X)))
+
+    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+        """Recompute every number of the certificate from the table that was given to fit."""
+        return super().verify(_as_table(X), y)
 
     @property
     def certified_model_(self) -> CertifiedModel | None:  # type: ignore[override]
@@ -189,6 +193,16 @@ def make_certified_pipeline(
         preprocessor=preprocessor or TablePreprocessor(),
         prior_fraction=prior_fraction,
     )
+
+
+def _as_table(X: Any) -> Any:  # noqa: N803
+    """Return a frame, an array or a sparse matrix as it is, and anything else as an array of its cells.
+
+    An array of one type for all cells would let a text in a certified row turn all columns into texts.
+    """
+    if hasattr(X, "columns") or hasattr(X, "tocsr") or isinstance(X, np.ndarray):
+        return X
+    return np.asarray(X, dtype=object)
 
 
 def _check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:

@@ -51,7 +51,10 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[votes.astype(np.int64)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the share of networks drawn from the posterior that answer with each class.
+        """Return (1 - G) / 2 and (1 + G) / 2, the share of the vote for each class.
+
+        It is the share of networks drawn from the posterior that answer so; with two or more hidden layers,
+        of the paper's tree networks (Section 4), not of plain ones.
 
         Returns
         -------

@@ -178,11 +178,11 @@ def certify_split(
         chernoff=float(chernoff_bound(risk_ceiling(*held_out.linear_risk()), n, delta)),
         vote=_vote(certified, choice.margins, EXPECTED_DIVERGENCE, delta),
         prior_vote=_vote(held_out, choice.margins, 0.0, delta),
-        clopper_pearson=float(clopper_pearson_bound(_wrong_or_close(held_out), n, delta)),
+        clopper_pearson=float(clopper_pearson_bound(held_out.evaluation().n_errors, n, delta)),
         tanh=float(clopper_pearson_bound(_tanh_errors(tanh, x, split.y_train[rows]), n, delta)),
         constant=float(clopper_pearson_bound(int((split.y_train[rows] != majority).sum()), n, delta)),
         test_loss=tested.linear_risk()[0],
-        test_error=tested.evaluation().error_rate,
+        test_error=tested.evaluation().n_wrong / tested.n,
         tanh_test_error=_tanh_errors(tanh, split.X_test, split.y_test) / len(split.y_test),
         deviation=choice.deviation,
         weight_decay=choice.weight_decay,
@@ -291,8 +291,3 @@ def _vote(
     risk = risk_ceiling(*certified.vote_risk(*pair))
     bound = vote_bound(risk, certified.divergence, n, delta, *pair, c, margin_error=certified.error)
     return VoteRoute(*pair, float(bound))
-
-
-def _wrong_or_close(certified: Answers) -> int:
-    """Count the rows that the vote may get wrong on any computer: wrong, or within the error of a tie."""
-    return int((certified.labels * certified.output <= certified.error).sum())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.certificates.predictions import ExportedNetwork
 from pbgnet.exceptions import DamagedFileError, DomainError
 from pbgnet.export.dependency import import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
@@ -111,6 +112,11 @@ class OnnxClassifier:
     def __repr__(self) -> str:
         record = self.metadata
         return f"OnnxClassifier({record.network}, {record.architecture}, {record.dtype})"
+
+    @property
+    def exported_network(self) -> ExportedNetwork:
+        """Which network it is, for a certificate that speaks of it alone."""
+        return self.metadata.exported_network
 
     def _count_columns(self) -> int:
         if self.metadata.inputs.preprocessor is not None:

@@ -8,6 +8,7 @@ from typing import Self
 
 from pbgnet.certificates import Certificate
 from pbgnet.certificates.inputs import Inputs
+from pbgnet.certificates.predictions import ExportedNetwork
 from pbgnet.certificates.records import parse_json
 from pbgnet.exceptions import DamagedFileError, PBGNetError
 
@@ -71,6 +72,11 @@ class Metadata:
     statement: str = ""
     seal: str = ""
     certificate: str = ""
+
+    @property
+    def exported_network(self) -> ExportedNetwork:
+        """What a certificate of this very network states about it."""
+        return ExportedNetwork(self.network, self.dtype, self.weights_fingerprint, self.inputs.fingerprint())
 
     def to_texts(self) -> dict[str, str]:
         """Return the entries of the file; the seal of the file is still to be set."""

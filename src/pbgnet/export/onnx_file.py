@@ -12,6 +12,8 @@ import pbgnet
 from pbgnet.certificates import Certificate, CertifiedModel, fingerprint_tensors
 from pbgnet.certificates.evaluation import certifiable
 from pbgnet.certificates.inputs import Inputs, Label
+from pbgnet.certificates.predictions import ExportedNetwork
+from pbgnet.certificates.reference import check_own_certificate
 from pbgnet.exceptions import DtypeError, OptionError, OutputExistsError, ShapeError
 from pbgnet.export.dependency import import_onnx
 from pbgnet.export.graph import Graph, check_opset
@@ -54,8 +56,9 @@ def export_onnx(
     opset : int, default=20
         Version of the set of ONNX operators.
     certificate : Certificate, optional
-        What `pbgnet.certificates.certify_by_disagreement` proved about the file itself, written before in
-        the same precision; it takes the place of the vote's certificate.
+        What `pbgnet.certificates.certify_by_disagreement` proved about the file itself, written before and
+        handed over as an `OnnxClassifier`: the same network in the same precision. It takes the place of
+        the vote's certificate.
     overwrite : bool, default=False
         Replace what stands there.
 
@@ -68,7 +71,9 @@ def export_onnx(
     MissingOnnxError
         If the optional extra ``pbgnet[onnx]`` is not installed.
     UnknownNameError, OptionError, DomainError, DtypeError, ShapeError
-        For what cannot be exported as asked.
+        For what cannot be exported as asked; among it a certificate that speaks of another network.
+    UncertifiedError
+        If a certified model is not what its certificate speaks of.
     OutputExistsError
         If something stands there already.
 
@@ -104,6 +109,8 @@ def export_onnx(
     x = _add_inputs(graph, inputs, architecture)
     _add_outputs(graph, add_network(graph, x, weights, architecture.intercept), inputs.classes)
     metadata = _describe(proof, network, dtype, weights, architecture, inputs)
+    if certificate is not None:
+        _check_counted(certificate, metadata.exported_network)
     return write_whole(target, seal_file(_assemble(graph, metadata, opset)))
 
 
@@ -147,7 +154,10 @@ def _add_outputs(graph: Graph, decision: str, classes: tuple[Label, Label]) -> N
 
 def _check_certificate(model: object, certificate: Certificate | None) -> Certificate | None:
     """Return the certificate to write; one of the file itself must refer to the model's."""
-    own = model.certificate if isinstance(model, CertifiedModel) else None
+    own = None
+    if isinstance(model, CertifiedModel):
+        check_own_certificate(model)
+        own = model.certificate
     if certificate is None:
         return own
     reference = certificate.reference
@@ -157,6 +167,21 @@ def _check_certificate(model: object, certificate: Certificate | None) -> Certif
             "one, the file carries the model's own."
         )
     return certificate
+
+
+def _check_counted(certificate: Certificate, written: ExportedNetwork) -> None:
+    """Raise unless the answers that a certificate counts are those of the network that is written."""
+    counted = certificate.fingerprints.posterior
+    if counted is None:
+        raise OptionError(
+            "The certificate does not say which classifier was counted; hand the OnnxClassifier of the file "
+            "to certify_by_disagreement, not a function."
+        )
+    if counted != written.fingerprint():
+        raise OptionError(
+            f"The certificate speaks of another classifier than the {written.network} network of this model "
+            f"in {written.dtype}; count the disagreements of this one, or export the one that was counted."
+        )
 
 
 def _describe(

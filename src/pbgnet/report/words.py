@@ -35,9 +35,10 @@ PHASE_NOTE = (
 )
 
 CALIBRATION = (
-    "The aggregate is an average over networks drawn from the posterior. Its margin is large where they "
-    "agree with each other and with the label; its share says how many stand behind the vote. On the "
-    "dashed line the vote would be right exactly as often as that share says."
+    "The aggregate is an average over networks drawn from the posterior (with two or more hidden layers: "
+    "over the paper's tree networks). Its margin is large where they agree with each other and with the "
+    "label; its share says how many stand behind the vote. On the dashed line the vote would be right "
+    "exactly as often as that share says."
 )
 DESCRIPTIVE = (
     "Descriptive only: these are the certified rows. Nothing here is part of the proof, and where the "
