@@ -159,7 +159,8 @@ def test_the_vote_is_bounded_by_its_own_loss():
     )
     assert plain <= claim.value <= plain * (1 + 1e-5)
     assert claim.value >= claim.evidence.empirical_risk / vote_quantile(T, k)
-    assert f"in the vote, {T}, of which {k} may be right" in " ".join(model.certificate.assumptions)
+    told = f"in the vote, {T}, and that it is a loss if at most {k} are right"
+    assert told in " ".join(model.certificate.assumptions)
 
 
 def test_the_plan_knows_nothing_of_the_certified_rows():

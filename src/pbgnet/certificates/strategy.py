@@ -152,7 +152,8 @@ def chosen_on_prior_rows(certificate: str, plan: Plan) -> tuple[str, ...]:
     if certificate == "mixture":
         return (f"the {len(plan.loss.c or ())} trade-offs C of the mixture",)
     vote = plan.vote
-    told = f"the number of networks in the vote, {vote.n_networks}, of which {vote.n_right} may be right"
+    total, right = vote.n_networks, vote.n_right
+    told = f"the number of networks in the vote, {total}, and that it is a loss if at most {right} are right"
     return (told,) if vote.c is None else (told, f"the {len(vote.c)} trade-offs C of its mixture")
 
 
