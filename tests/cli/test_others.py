@@ -10,8 +10,9 @@ import pytest
 
 import pbgnet
 import pbgnet.certificates
-from pbgnet.bounds import chernoff_bound, mcallester_bound, seeger_bound, split_delta
+from pbgnet.bounds import catoni_mixture_bound, chernoff_bound, mcallester_bound, seeger_bound, split_delta
 from pbgnet.certificates import load_model
+from pbgnet.certificates.strategy import FIXED_GRID
 
 COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce", "report")
 
@@ -95,6 +96,8 @@ def test_bound_lists_all_bounds(run, run_json):
     assert values["McAllester"] == mcallester_bound(0.05, 20.0, 1000, share, "maurer")
     assert values["Held-out (Chernoff)"] == chernoff_bound(0.05, 1000, share)
     assert values["Catoni, best C"] == pytest.approx(values["Seeger, exact constant"], rel=1e-9)
+    mixture = catoni_mixture_bound(0.05, 20.0, 1000, share, FIXED_GRID)
+    assert values["Catoni, mixture"] == mixture < values["Seeger, exact constant"]
     assert values["Trivial"] == 1
     text = run(*arguments).stdout
     printed = dict(re.findall(r"^(\S.*?)  +(\d\.\d{6})", text, re.MULTILINE))

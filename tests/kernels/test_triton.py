@@ -330,13 +330,13 @@ def _weights(R, dtype, seed=0):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("n_anchors", [1, 4])
 @pytest.mark.parametrize("block", [1, 1024])
-def test_squared_distance(dtype, n_anchors, block, monkeypatch):
+def test_penalty_of_one_layer(dtype, n_anchors, block, monkeypatch):
     monkeypatch.setattr(step_triton, "BLOCK", block)
     weight, anchor = _weights(4, dtype), _weights(n_anchors, dtype, seed=1)
-    found = step_triton.squared_distance(weight, anchor)
+    found = step_triton.penalty([weight], [anchor], [2.0])
     expected = (weight.double() - anchor.double()).square().sum(dim=(1, 2))
     torch.testing.assert_close(found, expected, rtol=1e-14, atol=0)
-    assert step_triton.squared_distance(weight[:0], anchor[:0]).shape == (0,)
+    assert step_triton.penalty([weight[:0]], [anchor[:0]], [2.0]).shape == (0,)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

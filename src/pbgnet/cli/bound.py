@@ -19,9 +19,16 @@ def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tup
     --------
     >>> from pbgnet.cli.bound import all_bounds
     >>> [round(value, 4) for _, value, _ in all_bounds(0.011, 164.0, 11377, 0.05 / 9)]
-    [0.0401, 0.0401, 0.0401, 0.0985, 0.0145, 1.0]
+    [0.0401, 0.0401, 0.0401, 0.0407, 0.0985, 0.0145, 1.0]
     """
-    from pbgnet.bounds import catoni_optimal, chernoff_bound, mcallester_bound, seeger_bound
+    from pbgnet.bounds import (
+        catoni_mixture_bound,
+        catoni_optimal,
+        chernoff_bound,
+        mcallester_bound,
+        seeger_bound,
+    )
+    from pbgnet.certificates.strategy import FIXED_GRID
 
     catoni = catoni_optimal(risk, divergence, n, delta, constant="maurer")
     c = float(catoni.c)
@@ -29,13 +36,18 @@ def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tup
         (
             "Seeger, exact constant",
             float(seeger_bound(risk, divergence, n, delta, "maurer")),
-            "used in certificates",
+            "Maurer's xi(n)",
         ),
         ("Seeger, paper's constant", float(seeger_bound(risk, divergence, n, delta, "paper")), "2 sqrt(n)"),
         (
             "Catoni, best C",
             float(catoni.bound),
             f"C = {c:.4g}" if math.isfinite(c) else "C tends to infinity",
+        ),
+        (
+            "Catoni, mixture",
+            float(catoni_mixture_bound(risk, divergence, n, delta, FIXED_GRID)),
+            f"{len(FIXED_GRID)} values of C, fixed beforehand",
         ),
         (
             "McAllester",

@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes", "squared_distance"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes"]
 
 # Elements per program and round, and rounds after which a replica is given to another program.
 BLOCK = 1024
@@ -31,21 +31,6 @@ _SLOPE_BORDER = tl.constexpr(1e-16)
 _LARGEST_BUDGET = tl.constexpr(1e6)
 _LARGEST_BELOW_ONE = tl.constexpr(1.0 - 2.0**-53)
 _SMALLEST_NORMAL = tl.constexpr(2.0**-1022)
-
-
-def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
-    """Sum of (weight - anchor)^2 for each replica, in float64.
-
-    Parameters
-    ----------
-    weight : Tensor, float32 or float64, contiguous, shape (R, m, d)
-    anchor : Tensor, same type, contiguous, shape (R, m, d) or (1, m, d)
-
-    Returns
-    -------
-    Tensor, float64, shape (R,)
-    """
-    return penalty([weight], [anchor], [2.0])
 
 
 def penalty(weights: Sequence[Tensor], anchors: Sequence[Tensor], factors: Sequence[float]) -> Tensor:
