@@ -25,6 +25,7 @@ OTHER_VALUES = {
     "batch_size": 32,
     "seed": 1,
     "restart": 1,
+    "initialisation": "pass_through",
     "solver": "hybrid",
     "objective": "seeger",
     "max_epochs": 151,

@@ -77,7 +77,7 @@ def test_the_honest_bound_pays_for_all_priors(two_candidates):
 
 def test_pretrained_priors_are_all_counted(put):
     runs = exact_runs(dataset="ads", training="pretrained")
-    assert len(runs) == 27 + 12  # restarts are no other priors
+    assert len(runs) == 27
     records = [record_of(run, {"objective": numbers(0.03, 0.03, 0.06)}) for run in runs]
     (results,) = read_results(put(records), ["exact"])
     cell = main_results_table(results).cell("ads", "PBGNet_{pre}", column="Honest bound")

@@ -245,7 +245,8 @@ def test_slopes_are_those_of_the_bound(risk, divergence, n, delta):
     expected = torch.autograd.grad(bound.sum(), [q, k])
     log_factor = log_constant(torch.tensor(n, dtype=torch.float64), "paper").item() - math.log(delta)
     for kernel in KERNELS:
-        slopes = kernel.seeger_slopes(q.detach(), k.detach(), log_factor, n)
+        value, *slopes = kernel.seeger_bound(q.detach(), k.detach(), log_factor, n)
+        torch.testing.assert_close(value, bound.detach(), rtol=1e-11, atol=0)
         for got, right in zip(slopes, expected, strict=True):
             torch.testing.assert_close(got, right, rtol=1e-7, atol=1e-12)
 
@@ -254,7 +255,7 @@ def test_slopes_are_those_of_the_bound(risk, divergence, n, delta):
 def test_slopes_of_both_kernels_agree_over_all_budgets(budget):
     loss = double([0.0, 1e-300, 1e-17, 1e-8, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9, 1.0, -0.1, 1.1])
     penalty = torch.full_like(loss, 100 * budget)
-    compiled, plain = (kernel.seeger_slopes(loss, penalty, 0.0, 100) for kernel in KERNELS)
+    compiled, plain = (kernel.seeger_bound(loss, penalty, 0.0, 100) for kernel in KERNELS)
     for got, expected in zip(compiled, plain, strict=True):
         assert got.isfinite().all()
         # Next to a budget of 0, p - q has lost some of its digits.
@@ -268,7 +269,7 @@ def test_slopes_are_the_differences_of_the_bound(kernel):
     def bound(loss, penalty):
         return differentiable.kl_inverse_upper(loss, (penalty + 2.0) / 50)
 
-    by_loss, by_penalty = kernel.seeger_slopes(loss, penalty, 2.0, 50)
+    _, by_loss, by_penalty = kernel.seeger_bound(loss, penalty, 2.0, 50)
     h = 1e-6
     differences = (bound(loss + h, penalty) - bound(loss - h, penalty)) / (2 * h)
     torch.testing.assert_close(by_loss, differences, rtol=1e-6, atol=0)
@@ -279,22 +280,23 @@ def test_slopes_are_the_differences_of_the_bound(kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("outside", [-1e-12, -0.5, 1 + 1e-12, 3.0])
 def test_a_loss_outside_of_its_range_has_no_slope(kernel, outside):
-    by_loss, by_penalty = kernel.seeger_slopes(double([outside]), double([5.0]), 1.0, 100)
-    border = kernel.seeger_slopes(double([min(max(outside, 0.0), 1.0)]), double([5.0]), 1.0, 100)
+    _, by_loss, by_penalty = kernel.seeger_bound(double([outside]), double([5.0]), 1.0, 100)
+    border = kernel.seeger_bound(double([min(max(outside, 0.0), 1.0)]), double([5.0]), 1.0, 100)
     assert by_loss.item() == 0
-    torch.testing.assert_close(by_penalty, border[1])
+    torch.testing.assert_close(by_penalty, border[2])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("loss", "penalty"), [(math.nan, 5.0), (0.3, math.nan), (math.nan, math.nan)])
 def test_slopes_of_nan_are_nan_for_their_replica_only(kernel, loss, penalty):
-    healthy = kernel.seeger_slopes(double([0.2, 0.3, 0.4]), double([4.0, 5.0, 6.0]), 1.0, 100)
-    by_loss, by_penalty = kernel.seeger_slopes(
+    healthy = kernel.seeger_bound(double([0.2, 0.3, 0.4]), double([4.0, 5.0, 6.0]), 1.0, 100)
+    bound, by_loss, by_penalty = kernel.seeger_bound(
         double([0.2, loss, 0.4]), double([4.0, penalty, 6.0]), 1.0, 100
     )
+    assert bound[1].isnan()
     assert by_loss[1].isnan()
     assert by_penalty[1].isnan()
-    for got, expected in zip((by_loss, by_penalty), healthy, strict=True):
+    for got, expected in zip((bound, by_loss, by_penalty), healthy, strict=True):
         assert torch.equal(got[::2], expected[::2])
 
 

@@ -386,7 +386,7 @@ def test_a_replica_at_rest_survives_an_infinite_gradient():
 @pytest.mark.parametrize(
     ("n", "log_factor"), [(11377, 4.2), (100, 1e-20), (123456789, 9.123456789), (5, 1e7)]
 )
-def test_seeger_slopes(n, log_factor):
+def test_seeger_bound(n, log_factor):
     losses = [0, 1e-12, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9, 1.0, -0.1, 1.1, 0.0, 0.2, 0.999, 1e-5]
     penalties = [0.0, 1e-14, 1e-9, 3.0, 100.0, 1e4, 1e12]
     loss = torch.tensor(losses, dtype=torch.float64, device=DEVICE).repeat_interleave(len(penalties))
@@ -395,16 +395,18 @@ def test_seeger_slopes(n, log_factor):
     budget = (k + log_factor) / n
     p = differentiable.kl_inverse_upper(q.clamp(0, 1), budget, validate_args=False)
     p.sum().backward()
-    by_loss, by_penalty = step_triton.seeger_slopes(loss, penalty, log_factor, float(n))
+    bound, by_loss, by_penalty = step_triton.seeger_bound(loss, penalty, log_factor, float(n))
+    torch.testing.assert_close(bound, p.detach(), rtol=1e-12, atol=1e-300)
     # Where the budget is so small that p has only a few digits more than q, so has the slope.
     digits = 1e-9 + 1e-14 / (p.detach() - q.detach().clamp(0, 1)).clamp_min(1e-16)
     for found, wanted in ((by_loss, q.grad), (by_penalty, k.grad)):
         assert bool(((found - wanted).abs() <= digits * (wanted.abs() + 1e-300)).all())
 
 
-def test_seeger_slopes_at_the_ends():
+def test_seeger_bound_at_the_ends():
     loss = torch.tensor([1.0, 0.0], dtype=torch.float64, device=DEVICE)
-    by_loss, by_penalty = step_triton.seeger_slopes(loss, torch.zeros_like(loss), 1.0, 10.0)
+    bound, by_loss, by_penalty = step_triton.seeger_bound(loss, torch.zeros_like(loss), 1.0, 10.0)
+    assert bound[0] == 1
     assert by_loss[0] == 1
     assert by_penalty[0] == 0
     assert float(by_penalty[1]) == pytest.approx(math.exp(-0.1) / 10, rel=1e-13)

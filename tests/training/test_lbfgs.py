@@ -30,6 +30,32 @@ def test_problems_side_by_side_take_the_path_they_take_alone():
         torch.testing.assert_close(together[r : r + 1], alone)
 
 
+def test_no_problem_waits_for_another():
+    def count(starts):
+        trials = []
+
+        def evaluate(x):
+            trials.append(1)
+            return rosenbrock(x)
+
+        minimise_lbfgs(evaluate, starts, max_iterations=40)
+        return len(trials)
+
+    alone = [count(STARTS[r : r + 1]) for r in range(len(STARTS))]
+    assert len(set(alone)) == len(alone)
+    assert count(STARTS) == max(alone)
+
+
+def test_a_recorded_search_goes_the_same_way(device):
+    starts = STARTS.to(device)
+    plain, recorded = (
+        minimise_lbfgs(rosenbrock, starts, max_iterations=60, capturable=capturable)
+        for capturable in (False, True)
+    )
+    torch.testing.assert_close(recorded, plain, rtol=0, atol=1e-9)
+    torch.testing.assert_close(plain.cpu(), minimise_lbfgs(rosenbrock, STARTS, max_iterations=60))
+
+
 def test_needs_about_as_many_evaluations_as_scipy():
     scale = torch.logspace(0, 3, 20, dtype=torch.float64)
     mine, theirs = [], []
@@ -106,7 +132,7 @@ def test_a_misleading_curvature_is_forgotten():
 def test_points_without_a_finite_gradient_are_not_accepted():
     # The value looks fine everywhere and falls without end, but beyond 1 the gradient is undefined.
     def evaluate(x):
-        return -x[:, 0], torch.where(x < 1, -1.0, torch.nan)
+        return -x[:, 0], torch.where(x < 1, -1.0, torch.nan).to(x)
 
     found = minimise_lbfgs(evaluate, torch.zeros(1, 1, dtype=torch.float64), max_iterations=50)
     assert found.item() < 1

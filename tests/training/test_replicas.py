@@ -16,6 +16,7 @@ from pbgnet.training.data import Batches, TrainingData
 from pbgnet.training.evaluation import batch_gradients, empirical_loss, loss_and_gradients
 from pbgnet.training.journal import Journal
 from pbgnet.training.objectives import Catoni, LinearLoss, Seeger
+from pbgnet.training.solvers import Course, Problem, solve_hybrid
 from pbgnet.training.stepper import Stepper
 
 SEEDS, RATES = list(range(8)), [0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002]
@@ -62,6 +63,41 @@ def test_replicas_end_where_separate_runs_end(train, device, name):
         # Products of matrices may round differently in company; the kernels do not.
         assert_same_networks(together, r, alone, tolerance=1e-9)
         assert history.of_replica(r)[-1]["objective"] == pytest.approx(own.of_replica(0)[-1]["objective"])
+
+
+def test_replicas_of_the_hybrid_solver_end_where_separate_runs_end(make_data, make_network, device):
+    data = make_data(device=device)
+
+    def solve(replicas):
+        network = make_network([SEEDS[r] for r in replicas], device=device)
+        problem = Problem(
+            network,
+            data,
+            Seeger(network.prior_weights, len(data), 0.05),
+            torch.tensor([100 + r for r in replicas], device=device),
+            torch.tensor([RATES[r] for r in replicas], dtype=torch.float64, device=device),
+        )
+        journal = Journal()
+        solve_hybrid(problem, Course(batch_size=16, max_epochs=4, max_iterations=30), journal, "test")
+        return network, journal.history.records[-1]
+
+    together, record = solve(range(8))
+    for r in (0, 3, 7):
+        alone, own = solve([r])
+        assert_same_networks(together, r, alone, tolerance=1e-5)
+        assert record["objective"][r].item() == pytest.approx(own["objective"].item(), rel=1e-9)
+        assert record["loss"][r].item() == pytest.approx(own["loss"].item(), rel=1e-5)
+
+
+def test_a_rate_that_is_too_high_does_not_spoil_the_hybrid_solver(make_data, make_network):
+    data, network = make_data(), make_network(SEEDS[:2], hidden=(3, 3))
+    objective = Seeger(network.prior_weights, len(data), 0.05)
+    first = objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
+    rates = torch.tensor([1000.0, 0.01], dtype=torch.float64)
+    problem = Problem(network, data, objective, torch.tensor([100, 101]), rates)
+    solve_hybrid(problem, Course(batch_size=16, max_epochs=4, max_iterations=30), Journal(), "test")
+    last = objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
+    assert (last < first - 1e-3).all()
 
 
 def test_the_plain_backend_trains_the_same_networks(train, device):

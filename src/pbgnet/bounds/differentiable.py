@@ -10,6 +10,7 @@ References
 Letarte et al. (2019), Eqs. 18 and 19 and "Cost functions" of the appendix.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -153,10 +154,9 @@ def _budget(
     k = as_double("divergence", divergence)
     if validate_args:
         check_interval("divergence", k.detach(), 0.0, advice="A KL divergence is never negative.")
-    if isinstance(delta, Tensor) and not validate_args:
-        log_delta = torch.log(delta.double())
-    else:
-        log_delta = torch.log(check_delta(delta)).to(k.device)
+    if not isinstance(delta, Tensor):
+        return (k + (log_factor - math.log(check_delta(delta).item()))) / n.item()
+    log_delta = torch.log(check_delta(delta) if validate_args else delta.double()).to(k.device)
     k, log_delta = broadcast(divergence=k, delta=log_delta)
     return (k + log_factor - log_delta) / n.item()
 

@@ -42,6 +42,8 @@ def check_vote(n_networks: object, n_right: object) -> tuple[int, int]:
 def vote_losses(margins: ArrayLike | Tensor, n_networks: int, n_right: int) -> NDArray[np.float64]:
     """Return the chance that at most k of T networks drawn from the posterior are right, per row.
 
+    With two or more hidden layers the networks are the paper's trees.
+
     Parameters
     ----------
     margins : array_like, shape (...)

@@ -220,7 +220,12 @@ class _Batch:
     def _first_weights(self) -> list[Tensor]:
         generator = torch.Generator().manual_seed(self._seed(WEIGHTS))
         n_features = self.train.rows.shape[-1] - 1
-        return initial_weights(n_features, self.run.hidden_layer_sizes, generator=generator)
+        return initial_weights(
+            n_features,
+            self.run.hidden_layer_sizes,
+            initialisation=self.run.initialisation,
+            generator=generator,
+        )
 
     def _replicated(self, weights: Sequence[Tensor], count: int | None = None) -> list[Tensor]:
         return [w.to(self.device).expand(count or len(self.rates), *w.shape).clone() for w in weights]

@@ -55,6 +55,8 @@ class RunSpec:
     restart : int
         Runs that differ in it alone differ in the batches that minimise the bound, and in nothing else: they
         have the same prior.
+    initialisation : {"xavier_normal", "pass_through"}
+        The first weights, which are the prior of "bound"; see `pbgnet.networks.initial_weights`.
     objective : {"catoni", "seeger"}
         The form of the bound that "bound" and "pretrained" minimise.
     solver : {"adam", "hybrid"}
@@ -91,6 +93,7 @@ class RunSpec:
     batch_size: int = 64
     seed: int = 0
     restart: int = 0
+    initialisation: str = "xavier_normal"
     objective: str = "catoni"
     solver: str = "adam"
     max_epochs: int = 150

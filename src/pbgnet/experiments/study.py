@@ -79,8 +79,8 @@ def load_study(name: str | Path) -> Study:
     --------
     >>> from pbgnet.experiments import load_study
     >>> study = load_study("exact")
-    >>> len(study.runs)  # 6 data sets x 9 architectures x (9 + 9 + 3 + 3) runs, and restarts
-    1440
+    >>> len(study.runs)  # 6 data sets x 9 architectures x (9 + 9 + 3 + 3) runs, restarts, more priors
+    1452
     """
     path = Path(name)
     if path.suffix == ".toml":
@@ -149,8 +149,16 @@ def _settled(run: RunSpec) -> RunSpec:
     if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 stands for the exact aggregate
         run = replace(run, n_samples=None)
     if run.training in ("bound", "pretrained"):
-        return replace(run, weight_decay=0.0)
-    return replace(run, restart=0, solver="adam", objective="catoni")
+        run = replace(run, weight_decay=0.0)
+    else:
+        run = replace(run, solver="adam", objective="catoni")
+    if (
+        run.training != "bound"
+    ):  # only there are the first weights the prior, from which the bound has to go far
+        run = replace(run, restart=0, initialisation="xavier_normal")
+    if run.training != "pretrained":
+        run = replace(run, pretraining_epochs=RunSpec.pretraining_epochs)
+    return run
 
 
 def _as_list(values: Any) -> list[Any]:

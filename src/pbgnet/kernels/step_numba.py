@@ -13,7 +13,7 @@ from pbgnet.kernels.numba_compiler import compiled, compiled_in_order
 from pbgnet.kernels.step_torch import add_distances
 from pbgnet.kernels.threads import share
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes", "squared_distance"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_bound", "squared_distance"]
 
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
@@ -58,12 +58,12 @@ def _rounded(betas: tuple[float, float], epsilon: float, dtype: np.dtype) -> np.
     return np.asarray([1 - betas[0], betas[1], 1 - betas[1], epsilon], dtype=dtype)
 
 
-def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor]:
-    """Return the derivatives of the kl bound; see `step_torch.seeger_slopes`."""
-    by_loss, by_penalty = torch.empty_like(loss), torch.empty_like(loss)
-    arrays = (t.detach().numpy() for t in (loss, penalty, by_loss, by_penalty))
-    _seeger_slopes(*arrays, float(log_factor), float(n))
-    return by_loss, by_penalty
+def seeger_bound(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the kl bound and its derivatives; see `step_torch.seeger_bound`."""
+    bound, by_loss, by_penalty = (torch.empty_like(loss) for _ in range(3))
+    arrays = (t.detach().numpy() for t in (loss, penalty, bound, by_loss, by_penalty))
+    _seeger_bound(*arrays, float(log_factor), float(n))
+    return bound, by_loss, by_penalty
 
 
 def catoni_slopes(
@@ -113,10 +113,11 @@ def _adam(  # type: ignore[no-untyped-def]
 
 
 @compiled_in_order
-def _seeger_slopes(loss, penalty, by_loss, by_penalty, log_factor, n):  # type: ignore[no-untyped-def]
+def _seeger_bound(loss, penalty, bound, by_loss, by_penalty, log_factor, n):  # type: ignore[no-untyped-def]
     for r in range(len(loss)):
         q = min(max(loss[r], 0.0), 1.0)
         p = _kl_inverse_upper(q, (penalty[r] + log_factor) / n)
+        bound[r] = p
         if p == q:
             by_loss[r], by_penalty[r] = 1.0, 0.0
         else:

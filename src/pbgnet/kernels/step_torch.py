@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pbgnet.bounds import differentiable
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes", "squared_distance"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_bound", "squared_distance"]
 
 
 def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
@@ -89,19 +89,26 @@ def adam_step(
     weight.copy_(torch.where(length == 0, weight, moved))  # also where a gradient is infinite
 
 
-def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor]:
-    """Return the derivatives of `kl_inverse_upper(loss, (penalty + log_factor) / n)` by both.
+def seeger_bound(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return `kl_inverse_upper(clamp(loss, 0, 1), (penalty + log_factor) / n)` and its derivatives.
+
+    Outside [0, 1], where the loss is cut, the derivative in it is 0.
 
     Parameters
     ----------
     loss, penalty : Tensor, float64, shape (R,)
+
+    Returns
+    -------
+    bound, by_loss, by_penalty : Tensor, float64, shape (R,)
     """
     loss, penalty = loss.detach().requires_grad_(), penalty.detach().requires_grad_()
     with torch.enable_grad():
         budget = (penalty + log_factor) / n
         bound = differentiable.kl_inverse_upper(loss.clamp(0.0, 1.0), budget, validate_args=False)
     by_loss, by_penalty = torch.autograd.grad(bound.sum(), [loss, penalty])
-    return torch.where(loss.isnan(), loss.detach(), by_loss), by_penalty  # clamp has no slope at NaN
+    by_loss = torch.where(loss.isnan(), loss.detach(), by_loss)  # clamp has no slope at NaN
+    return bound.detach(), by_loss, by_penalty
 
 
 def catoni_slopes(

@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_slopes"]
+__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_bound"]
 
 # Elements per program and round, and rounds after which a replica is given to another program.
 BLOCK = 1024
@@ -107,28 +107,21 @@ def adam_step(
     )  # fmt: skip
 
 
-def seeger_slopes(loss: Tensor, penalty: Tensor, log_factor: float, n: float) -> tuple[Tensor, Tensor]:
-    """Derivatives of `kl_inverse_upper(clamp(loss, 0, 1), (penalty + log_factor) / n)`.
-
-    As autograd computes them through `pbgnet.bounds.differentiable`: outside [0, 1], where the loss is
-    cut, the derivative in it is 0.
+def seeger_bound(loss: Tensor, penalty: Tensor, log_factor: float, n: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the kl bound and its derivatives; see `step_torch.seeger_bound`.
 
     Parameters
     ----------
     loss, penalty : Tensor, float64, contiguous, shape (R,)
-
-    Returns
-    -------
-    by_loss, by_penalty : Tensor, float64, shape (R,)
     """
-    by_loss, by_penalty = torch.empty_like(loss), torch.empty_like(penalty)
+    found = loss.new_empty(3, loss.numel())
     if loss.numel():
         block = min(128, triton.next_power_of_2(loss.numel()))
         _seeger_kernel[(triton.cdiv(loss.numel(), block),)](
-            loss, penalty, by_loss, by_penalty, loss.numel(), *_three_singles(log_factor),
-            *_three_singles(n), BLOCK=block, num_warps=_warps(block), enable_fp_fusion=True,
+            loss, penalty, found, loss.numel(), *_three_singles(log_factor), *_three_singles(n),
+            BLOCK=block, num_warps=_warps(block), enable_fp_fusion=True,
         )  # fmt: skip
-    return by_loss, by_penalty
+    return found[0], found[1], found[2]
 
 
 def catoni_slopes(
@@ -224,9 +217,7 @@ def _adam_kernel(
 
 
 @triton.jit(do_not_specialize=["n_replicas"])
-def _seeger_kernel(
-    loss, penalty, by_loss, by_penalty, n_replicas, log_a, log_b, log_c, n_a, n_b, n_c, BLOCK: tl.constexpr
-):
+def _seeger_kernel(loss, penalty, found, n_replicas, log_a, log_b, log_c, n_a, n_b, n_c, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = i < n_replicas
     raw = tl.load(loss + i, mask=inside, other=0.5)
@@ -238,8 +229,9 @@ def _seeger_kernel(
     by_budget = _inverse_slope(q, p)
     by_q = (_logit(_between_borders(p)) - _logit(_between_borders(q))) * by_budget
     by_q = tl.where(p == q, 1.0, by_q)
-    tl.store(by_loss + i, tl.where((raw < 0.0) | (raw > 1.0), 0.0, by_q), mask=inside)
-    tl.store(by_penalty + i, by_budget / n, mask=inside)
+    tl.store(found + i, p, mask=inside)
+    tl.store(found + n_replicas + i, tl.where((raw < 0.0) | (raw > 1.0), 0.0, by_q), mask=inside)
+    tl.store(found + 2 * n_replicas + i, by_budget / n, mask=inside)
 
 
 @triton.jit(do_not_specialize=["n_replicas"])

@@ -15,25 +15,36 @@ from pbgnet.validation import check_name, positive_int
 
 __all__ = ["INITIALISATIONS", "initial_weights"]
 
-Fill = Callable[[Tensor, torch.Generator | None], Tensor]
+Fill = Callable[[int, Tensor, torch.Generator | None], None]
+
+# A neuron that hears another with this weight repeats it all but once in 10^9 draws.
+REPEATED = 6.0
 
 
-def _xavier_normal(weight: Tensor, generator: torch.Generator | None) -> Tensor:
+def _xavier_normal(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:
     if not isinstance(generator, torch.Generator) or generator.device.type != weight.device.type:
         raise OptionError(
-            f"xavier_normal draws random weights on {weight.device}: pass "
+            f"Random weights are drawn on {weight.device}: pass "
             "generator=torch.Generator(device).manual_seed(seed)."
         )
     m, d = weight.shape[-2:]
-    return weight.normal_(0.0, math.sqrt(2.0 / (m + d)), generator=generator)
+    weight.normal_(0.0, math.sqrt(2.0 / (m + d)), generator=generator)
 
 
-def _zero(weight: Tensor, generator: torch.Generator | None) -> Tensor:
-    return weight.zero_()
+def _pass_through(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:
+    if layer == 0:
+        _xavier_normal(layer, weight, generator)
+    else:
+        weight.diagonal(dim1=-2, dim2=-1).fill_(REPEATED)
+
+
+def _zero(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:
+    weight.zero_()
 
 
 INITIALISATIONS: dict[str, Fill] = {
     "xavier_normal": _xavier_normal,
+    "pass_through": _pass_through,
     "zero": _zero,
 }
 
@@ -56,10 +67,12 @@ def initial_weights(
     n_features : int
     hidden_layer_sizes : sequence of int
         Neurons per hidden layer; empty for the linear classifier.
-    initialisation : {"xavier_normal", "zero"}, default="xavier_normal"
-        Normal with variance 2 / (inputs + neurons), or zero. Intercepts start at 0 in both.
+    initialisation : {"xavier_normal", "pass_through", "zero"}, default="xavier_normal"
+        Normal with variance 2 / (inputs + neurons); the same in the first layer, of which all others only
+        repeat their namesakes, so that the network begins as one linear classifier; or zero. Intercepts
+        start at 0 in all.
     generator : torch.Generator, optional
-        Source of randomness; required by "xavier_normal".
+        Source of randomness; required unless all are zero.
     replicas : sequence of int, default=()
         Leading axes: many networks side by side, each drawn on its own.
     intercept : bool, default=True
@@ -83,9 +96,9 @@ def initial_weights(
     sizes = [positive_int("n_features", n_features), *_counts("hidden_layer_sizes", hidden_layer_sizes), 1]
     leading = _counts("replicas", replicas)
     weights = []
-    for d, m in itertools.pairwise(sizes):
+    for layer, (d, m) in enumerate(itertools.pairwise(sizes)):
         weight = torch.zeros(*leading, m, d + intercept, dtype=dtype, device=device)
-        fill(weight[..., :d], generator)
+        fill(layer, weight[..., :d], generator)
         weights.append(weight)
     return weights
 

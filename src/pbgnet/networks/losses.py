@@ -12,6 +12,8 @@ __all__ = ["linear_loss", "zero_one_loss"]
 def linear_loss(output: Tensor, y: Tensor, *, validate_args: bool = True) -> Tensor:
     """Return `(1 - y G) / 2` per example: the chance that a network drawn from the posterior errs.
 
+    With two or more hidden layers the network is one of the paper's trees.
+
     Parameters
     ----------
     output : Tensor, shape (..., n)

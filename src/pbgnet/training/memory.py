@@ -33,7 +33,12 @@ class Portion:
         self._told = False
 
     def attempt(self, run: Callable[[], None]) -> None:
-        """Call `run`, again with half the size whenever memory runs out; it must start anew each time."""
+        """Call `run`, again with half the size whenever memory runs out; it must start anew each time.
+
+        In the recording of a CUDA graph nothing can be tried again: that is left to whoever records.
+        """
+        if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+            return run()
         while True:
             try:
                 return run()

@@ -72,6 +72,10 @@ class Objective(ABC):
         # A linear objective does not look at the penalty: anything of its shape will do.
         return self.slopes(loss, loss if self.is_linear else self.penalty(weights))
 
+    def value_and_slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Slopes]:
+        """Return the objective, not differentiable by autograd, and all partial derivatives."""
+        return self.value(loss, penalty).detach(), self.slopes(loss, penalty)
+
     @abstractmethod
     def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
         """Return all partial derivatives at a loss and a penalty."""
@@ -167,9 +171,14 @@ class Seeger(_Divergence):
 
     def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
         """Those of the inverse of kl."""
+        return self.value_and_slopes(loss, penalty)[1]
+
+    def value_and_slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Slopes]:
+        """The bound and its slopes, in one kernel."""
         kernel = find_kernel("step", loss.device)
         log_factor = _log_factor(self.n, self.delta, self.constant)
-        return Slopes(*kernel.seeger_slopes(loss, penalty, log_factor, self.n))
+        bound, *slopes = kernel.seeger_bound(loss, penalty, log_factor, self.n)
+        return bound, Slopes(*slopes)
 
 
 @dataclass(frozen=True)

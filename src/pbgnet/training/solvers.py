@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pbgnet.networks import SparseRows
 from pbgnet.training.callbacks import BestEpoch, Callback, EarlyStopping, LinearDecay, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData
-from pbgnet.training.evaluation import Trainable, loss_and_gradients
+from pbgnet.training.evaluation import Trainable, empirical_loss, loss_and_gradients
 from pbgnet.training.journal import Journal
 from pbgnet.training.lbfgs import minimise_lbfgs
 from pbgnet.training.loop import Measure, fit
@@ -100,7 +101,12 @@ def solve_adam(
 
 
 def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str) -> None:
-    """Ramped Adam with a falling rate, then L-BFGS on the exact objective over all rows."""
+    """Ramped Adam with a falling rate, then L-BFGS on the exact objective over all rows.
+
+    Where Adam has gone astray, at a rate too high for it, L-BFGS begins at the start.
+    """
+    weights = [w.detach() for w in problem.network.weights]
+    start, first = [w.clone() for w in weights], _value(problem)
     ramp_epochs = course.max_epochs / 2
 
     def ramp(epoch: float) -> float:
@@ -120,7 +126,16 @@ def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str)
         journal=journal,
         phase=phase,
     )
+    better = (_value(problem) < first)[:, None, None]
+    for weight, old in zip(weights, start, strict=True):
+        weight.copy_(torch.where(better, weight, old))
     polish(problem, course.max_iterations, journal, f"{phase}, polish")
+
+
+def _value(problem: Problem) -> Tensor:
+    """The objective over all rows, shape (R,)."""
+    network, objective = problem.network, problem.objective
+    return objective.value(empirical_loss(network, problem.data), objective.penalty(list(network.weights)))
 
 
 def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) -> None:
@@ -132,29 +147,33 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
         return
     objective = problem.objective
     weights = [w.detach() for w in problem.network.weights]
-    last: dict[str, Tensor] = {}
     best = [_read(weights)]
 
-    def evaluate(x: Tensor) -> tuple[Tensor, Tensor]:
+    def evaluate(x: Tensor) -> tuple[Tensor, ...]:
         _write(weights, x)
         loss, gradients = loss_and_gradients(problem.network, problem.data)
         penalty = objective.penalty(weights)
-        slopes = objective.slopes(loss, penalty)
+        value, slopes = objective.value_and_slopes(loss, penalty)
         total = []
         for g, w, u, m in zip(gradients, weights, objective.anchors, objective.multiplicities(), strict=True):
             scale, pull = (
                 factor[:, None, None].to(w.dtype) for factor in (slopes.by_loss, m * slopes.by_penalty)
             )
             total.append(scale * g + pull * (w - u))
-        last.update(loss=loss, penalty=penalty)
-        return objective.value(loss, penalty).detach(), _read(total)
+        return value, _read(total), loss, penalty
 
-    def record(iteration: int, x: Tensor, value: Tensor) -> None:
+    def record(iteration: int, x: Tensor, value: Tensor, loss: Tensor, penalty: Tensor) -> None:
         best[0] = x
-        journal.record(phase, iteration, max_iterations, objective=value, **last)
+        journal.record(phase, iteration, max_iterations, objective=value, loss=loss, penalty=penalty)
 
     with journal.interruptible():
-        best[0] = minimise_lbfgs(evaluate, best[0], max_iterations=max_iterations, on_iteration=record)
+        best[0] = minimise_lbfgs(
+            evaluate,
+            best[0],
+            max_iterations=max_iterations,
+            on_iteration=record,
+            capturable=problem.network.capturable and not isinstance(problem.data.rows, SparseRows),
+        )
     _write(weights, best[0])
 
 

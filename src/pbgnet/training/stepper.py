@@ -4,7 +4,6 @@ Everything a step reads or changes stands in tensors on the device, the number o
 included, so that the same code runs eagerly or is captured once and replayed.
 """
 
-import threading
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -13,14 +12,13 @@ from torch import Tensor
 
 from pbgnet.networks import SparseRows
 from pbgnet.training.adam import ReplicaAdam
+from pbgnet.training.capture import record_graph
 from pbgnet.training.data import Batches
 from pbgnet.training.evaluation import Trainable, batch_gradients
 from pbgnet.training.memory import Portion
 from pbgnet.training.objectives import Objective
 
 __all__ = ["Stepper"]
-
-_one_capture_at_a_time = threading.Lock()
 
 # Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
 STEPS_PER_GRAPH = 16
@@ -67,7 +65,6 @@ class Stepper:
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
         # Graphs that run one after the other, and leave nothing behind, may use the same memory.
         self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
-        self._capturing = False
         # The running average looks back about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
 
@@ -93,8 +90,7 @@ class Stepper:
             for n_steps in [STEPS_PER_GRAPH] * whole + [rest] * bool(rest):
                 self._captured(n_steps).replay()
         else:
-            for _ in range(len(self.batches)):
-                self._step()
+            self._take_steps(len(self.batches))
         return self.total / len(self.batches)
 
     def take(self, replicas: Tensor) -> "Stepper":
@@ -136,10 +132,7 @@ class Stepper:
                 weights = [w[low:high] for w in self.weights] if len(edges) > 2 else self.weights
                 found.append(batch_gradients(self.network, weights, rows, y))
 
-        if self._capturing:  # memory that runs out in a capture is dealt with around it
-            run()
-        else:
-            self.portion.attempt(run)
+        self.portion.attempt(run)
         if len(found) == 1:
             return found[0]
         losses, gradients = zip(*found, strict=True)
@@ -159,42 +152,25 @@ class Stepper:
         state = self._state()
         kept = [tensor.clone() for tensor in state]
         try:
-            self._graphs[n_steps] = self._record(n_steps)
+            self._graphs[n_steps] = record_graph(
+                lambda: self._take_steps(n_steps),
+                self.running.device,
+                warm_up=self._warm_up,
+                generators=self.network.generators(),
+                pool=self._pool,
+            )
         finally:
             for tensor, value in zip(state, kept, strict=True):
                 tensor.copy_(value)
 
-    def _record(self, n_steps: int) -> torch.cuda.CUDAGraph:
-        here = torch.cuda.current_stream(self.running.device)
-        # The default stream cannot be captured. Any other belongs to the caller, and is used: new ones come
-        # from a small pool, and the one next in turn may be that of another thread.
-        on_default = here == torch.cuda.default_stream(self.running.device)
-        stream = torch.cuda.Stream(self.running.device) if on_default else here
-        stream.wait_stream(here)
-        with torch.cuda.stream(stream):
-            for _ in range(0 if self._graphs else 2):
-                self._position.zero_()  # an epoch may have one step only
-                self._step()
-        here.wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        for generator in self.network.generators():
-            graph.register_generator_state(generator)
-        self._capturing = True
-        try:
-            with _one_capture_at_a_time, torch.cuda.stream(stream):
-                self._record_into(graph, n_steps)
-        finally:
-            self._capturing = False
-        return graph
+    def _warm_up(self) -> None:
+        for _ in range(0 if self._graphs else 2):
+            self._position.zero_()  # an epoch may have one step only
+            self._step()
 
-    def _record_into(self, graph: torch.cuda.CUDAGraph, n_steps: int) -> None:
-        """Capture steps without `torch.cuda.graph`, which would wait for the work of all other threads."""
-        graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
-        try:
-            for _ in range(n_steps):
-                self._step()
-        finally:
-            graph.capture_end()
+    def _take_steps(self, count: int) -> None:
+        for _ in range(count):
+            self._step()
 
     def _state(self) -> list[Tensor]:
         """Every tensor that a step changes."""
