@@ -44,6 +44,38 @@ def saved(build, tmp_path):
     return save
 
 
+@pytest.mark.parametrize("read", ["cells", "texts", "numbers"])
+def test_a_list_of_rows_is_read_as_it_was_certified(table, tmp_path, read):
+    """Cell by cell, as an estimator reads it; or as one array, in which a text makes texts of all cells."""
+    cells, labels = table
+    cells = (
+        cells[:, :1] if read == "numbers" else cells[:, [0, 2]]
+    )  # without gaps, which make objects of cells
+    rows = cells.tolist()
+    given = np.array(rows) if read == "texts" else cells
+    fitted = TablePreprocessor(parse_numbers=read == "texts").fit(given[:120])
+    generator = torch.Generator().manual_seed(0)
+    weights = initial_weights(fitted.n_features_out_, (3,), dtype=torch.float64, generator=generator)
+    model = certify_network(
+        AggregatedNetwork(weights),
+        given,
+        labels,
+        classes=("no", "yes"),
+        prior=PriorRecord("given"),
+        prior_rows=range(120),
+        certified_rows=range(120, 240),
+        preprocessor=fitted,
+    )
+    folder = save_model(model, tmp_path / read)
+    assert verify(folder, given, labels).ok
+    assert verify(folder, rows, labels.tolist()).ok
+    changed = [[*row] for row in rows]
+    changed[3][0] = 7.5
+    assert "data: features" in failed(verify(folder, changed, labels))
+    assert {"data: features", "data: number of rows"} <= failed(verify(folder, rows[:-1], labels[:-1]))
+    assert "data: features" in failed(verify(folder, [*rows[:-1], [*rows[-1], 0.5]], labels))
+
+
 def edit_certificate(folder, path, value):
     file = folder / "certificate.json"
     data = json.loads(file.read_text())

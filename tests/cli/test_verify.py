@@ -12,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 pd = pytest.importorskip("pandas")
 
 from pbgnet.certificates import VerificationReport, VerificationStep  # noqa: E402
+from pbgnet.certificates.words import round_up  # noqa: E402
 from pbgnet.cli.verify import show_steps  # noqa: E402
 
 
@@ -250,3 +251,46 @@ def test_a_folder_made_by_certify_is_shown_and_verified(run, tmp_path):
     result = run("verify", tmp_path / "d", tmp_path / "u.csv")
     assert result.exit_code == 0, result.output
     assert "without labels" in run("show", tmp_path / "d").stdout
+
+
+def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
+    from pbgnet.certificates import certify
+
+    class Sure:
+        """Gives 0.9 to what it answers."""
+
+        classes_ = np.array([0, 1])
+
+        def predict(self, table):
+            return (np.asarray(table)[:, 0] > 0.1).astype(int)
+
+        def predict_proba(self, table):
+            second = 0.1 + 0.8 * self.predict(table)
+            return np.stack([1 - second, second], axis=1)
+
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2)).round(3), columns=["a", "b"])
+    y = (frame["a"] > 0).astype(int)
+    certified = certify(Sure(), frame, y, loss="brier")
+    certified.save(tmp_path / "c")
+    certify(Sure(), frame, y).save(tmp_path / "plain")
+    frame.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    shown = run("show", tmp_path / "c")
+    assert shown.exit_code == 0, shown.output
+    words, mean = " ".join(shown.stdout.split()), np.mean((0.1 + 0.8 * Sure().predict(frame) - y) ** 2)
+    bound = round_up(certified.certificate.expected_loss.value)
+    for text in (
+        f"its expected brier loss is at most {bound}",
+        f"bound on the brier loss {bound}",
+        f"brier loss on the rows {mean:.4f}",
+        f"Brier loss: Measured on the certified rows {mean:.4f}",
+        f"Certified: held-out bound {bound}",
+        "half the squared distance",
+        "The loss was settled before",
+    ):
+        assert text in words
+    assert "rier" not in run("show", tmp_path / "plain").stdout
+    result = run("verify", tmp_path / "c", tmp_path / "t.csv", "--target", "y")
+    assert result.exit_code == 0, result.output
+    assert "on trust: losses" in result.stdout
+    frame.assign(y=1 - y).to_csv(tmp_path / "t.csv", index=False)
+    assert run("verify", tmp_path / "c", tmp_path / "t.csv", "--target", "y").exit_code == 1

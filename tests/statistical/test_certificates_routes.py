@@ -72,6 +72,61 @@ def test_class_conditional_bounds_hold_together(fresh):
     assert unpaid > allowed(repetitions), "three bounds at the whole of delta each do not hold together"
 
 
+class Reads:
+    """Answers 0 and is sure of it, on rows whose labels and second column are 1 now and then."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        return np.tile([1.0, 0.0], (len(X), 1))
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+def second_column(model, X, y):
+    return X[:, 1]
+
+
+def draw_losses(p: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Losses 0 and 1 only, the hardest there are: one in the labels, one by itself in the second column."""
+    return np.stack([rng.normal(size=n), rng.random(n) < p], axis=1), (rng.random(n) < p).astype(int)
+
+
+# The bound on 20 losses that are all 0 is 1 - 0.1^(1/20) = 0.1087 at the share of 0.1 that each claim has.
+# In a world of 0.11 it is violated by 0.89^20 = 0.097 of all draws; in a smaller one it would be, were it
+# smaller.
+@pytest.mark.parametrize("p", [0.04, 0.08, 0.11, 0.3])
+def test_expected_losses(p):
+    n, repetitions, rng = 20, 300, np.random.default_rng(5)
+    alone = stats.binom.ppf(0.999, repetitions, 0.1)
+    violated = optimistic = 0
+    for _ in range(repetitions):
+        x, y = draw_losses(p, n, rng)
+        claim = certify(Reads(), x, y, CONFIDENCE, classes=[0, 1], loss="linear").certificate.expected_loss
+        violated += p > claim.value
+        optimistic += p > claim.evidence.empirical_risk + 0.01
+    assert violated <= alone
+    assert (violated > 0.06 * repetitions) == (p == 0.11)
+    assert optimistic > alone, "the mean with too little slack is no bound"
+
+
+@pytest.mark.parametrize("p", [0.08, 0.11])
+def test_error_rate_and_loss_hold_together(p):
+    repetitions, rng = 300, np.random.default_rng(6)
+    violated = unpaid = 0
+    for _ in range(repetitions):
+        paid = certify(
+            Reads(), *draw_losses(p, 20, rng), CONFIDENCE, classes=[0, 1], loss=second_column
+        ).certificate
+        violated += any(p > claim.value for claim in paid.claims)
+        full = [with_value(dataclasses.replace(claim, delta=0.2)) for claim in paid.claims]
+        unpaid += any(p > claim.value for claim in full)
+    assert violated <= allowed(repetitions)
+    if p == 0.08:
+        assert unpaid > allowed(repetitions), "two bounds at the whole of delta each do not hold together"
+
+
 def test_disagreement(fresh):
     repetitions, rng = 60, np.random.default_rng(2)
     x, y = fresh

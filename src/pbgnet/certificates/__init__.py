@@ -1,9 +1,9 @@
 """Certificates: issued, written, read and verified, with nothing of training in sight.
 
-`certify` counts the errors of any classifier on rows it has never seen; `certify_network` makes a
-`CertifiedModel` from a trained network and the user's table; `certify_by_disagreement` compares
-another classifier with a certified one. All are saved in folders without pickle. `verify` recomputes
-every number, and says what it has to take on trust.
+`certify` counts the errors of any classifier on rows it has never seen, and may average a loss;
+`certify_network` makes a `CertifiedModel` from a trained network and the user's table;
+`certify_by_disagreement` compares another classifier with a certified one. All are saved in folders
+without pickle. `verify` recomputes every number, and says what it has to take on trust.
 """
 
 from pbgnet.certificates.certificate import Certificate

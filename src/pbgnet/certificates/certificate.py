@@ -130,6 +130,11 @@ class Certificate(Record):
         return next((c for c in self.claims if c.quantity == "linear loss"), None)
 
     @property
+    def expected_loss(self) -> Claim | None:
+        """The bound on its expected linear, or other, loss, where one is claimed."""
+        return next((c for c in self.claims if c.quantity != "error rate"), None)
+
+    @property
     def class_conditional(self) -> tuple[Claim, ...]:
         """The bounds on the error rate among rows of one class, where they are claimed."""
         return tuple(claim for claim in self.claims if claim.given_class is not None)

@@ -51,6 +51,7 @@ PREDICTION_CHECKS: dict[str, Callable[[PredictionSubject], Outcome]] = {
     "certificate text": identity.check_seal,
     "answers stored": predictions.check_predictions,
     "answers": predictions.check_answers,
+    "losses": predictions.check_losses,
     "data: features": identity.check_features,
     "data: labels": identity.check_labels,
     "data: columns": identity.check_columns,

@@ -8,8 +8,9 @@ from pbgnet.certificates.records import Limits, Record
 from pbgnet.exceptions import DomainError
 
 __all__ = [
+    "LOSS_NAME",
+    "LOSS_QUANTITY",
     "PREDICTORS",
-    "QUANTITIES",
     "ROUTES",
     "Choices",
     "Claim",
@@ -19,7 +20,10 @@ __all__ = [
     "Union",
 ]
 
-QUANTITIES = ("error rate", "linear loss")
+LOSS_NAME = "[A-Za-z_][A-Za-z0-9_]{0,79}"
+LOSS_QUANTITY = f"linear loss|brier loss|loss '{LOSS_NAME}'"
+"""What a bound may speak of besides the error rate: a loss in [0, 1], perhaps a function of the user's."""
+
 PREDICTORS = (
     "vote",
     "aggregate",
@@ -37,10 +41,13 @@ ROUTES = {
     "doubled": ("error rate", ("vote", "discarded vote")),
     "vote": ("error rate", ("vote", "discarded vote")),
     "clopper-pearson": ("error rate", ("prior's vote", "classifier")),
-    "chernoff": ("linear loss", ("prior's aggregate",)),
+    "chernoff": ("linear loss", ("prior's aggregate", "classifier")),
     "disagreement": ("error rate", ("classifier",)),
 }
-"""What each route bounds, and of which predictors: a count needs one that was fixed beforehand."""
+"""What each route bounds, and of which predictors: a count needs one that was fixed beforehand.
+
+Of a classifier, "chernoff" bounds any loss in [0, 1].
+"""
 
 Positive = Annotated[float, Limits(low=0.0, open_low=True)]
 
@@ -55,7 +62,7 @@ class Evidence(Record):
         Number of rows it counts.
     empirical_risk : float
         Mean of the loss of its route on them, as computed: the linear loss, the loss "at most k of T
-        networks are right", or the share of errors or disagreements.
+        networks are right", another loss of a classifier, or the share of errors or disagreements.
     numerical_error : float
         Proved bound on the distance between the computed and the exact mean.
     margin_error : float
@@ -128,7 +135,8 @@ class Claim(Record):
 
     Attributes
     ----------
-    quantity : {"error rate", "linear loss"}
+    quantity : str
+        "error rate", "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
     predictor : str
         One of `PREDICTORS`.
     given_class : str or None
@@ -148,7 +156,7 @@ class Claim(Record):
     0.03
     """
 
-    quantity: Annotated[str, Limits(choices=QUANTITIES)]
+    quantity: Annotated[str, Limits(pattern=f"error rate|{LOSS_QUANTITY}")]
     predictor: Annotated[str, Limits(choices=PREDICTORS)]
     route: Annotated[str, Limits(choices=tuple(ROUTES))]
     value: Probability
@@ -160,7 +168,9 @@ class Claim(Record):
     def __post_init__(self) -> None:
         super().__post_init__()
         quantity, predictors = ROUTES[self.route]
-        if self.quantity != quantity or self.predictor not in predictors:
+        any_loss = (self.route, self.predictor) == ("chernoff", "classifier")
+        fits = self.quantity != "error rate" if any_loss else self.quantity == quantity
+        if not fits or self.predictor not in predictors:
             raise DomainError(
                 f"route {self.route} bounds the {quantity} of {' or '.join(predictors)}, not the "
                 f"{self.quantity} of {self.predictor}."

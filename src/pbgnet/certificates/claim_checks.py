@@ -34,7 +34,7 @@ __all__ = [
     "check_deployed",
     "check_evidence",
     "check_settings",
-    "compare_evidence",
+    "evidence_text",
     "outcome_of",
 ]
 
@@ -154,7 +154,7 @@ def outcome_of(claims: Iterable[Claim], problem: Callable[[Claim], str]) -> Outc
     return Outcome(told, told, True)
 
 
-def compare_evidence(stated: Claim, found: Evidence, n_ties: int, old: bool = False) -> str:
+def _compare_evidence(stated: Claim, found: Evidence, n_ties: int, old: bool = False) -> str:
     """Say what was found if the stated evidence is another; "" if it is the same up to rounding."""
     given = stated.evidence
     slack = 2.0 * min(given.numerical_error, found.numerical_error * (1 + RELATIVE)) + 1e-12
@@ -183,7 +183,7 @@ def compare_evidence(stated: Claim, found: Evidence, n_ties: int, old: bool = Fa
         and (given.n_draws, given.sampling_delta) == (found.n_draws, found.sampling_delta)
         and given.reference_bound == found.reference_bound
     )
-    return "" if ok else _evidence_text(found)
+    return "" if ok else evidence_text(found)
 
 
 def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...]) -> bool:
@@ -203,7 +203,7 @@ def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...]) 
 
 def _network_problem(subject: NetworkSubject, claim: Claim) -> str:
     found, n_ties = _found(subject, claim)
-    return compare_evidence(claim, found, n_ties, old=subject.certificate.version == 1)
+    return _compare_evidence(claim, found, n_ties, old=subject.certificate.version == 1)
 
 
 def _found(subject: NetworkSubject, claim: Claim) -> tuple[Evidence, int]:
@@ -267,10 +267,11 @@ def _name(claim: Claim) -> str:
 
 
 def _claim_text(claim: Claim) -> str:
-    return f"{claim.route} {claim.value!r} from {_evidence_text(claim.evidence)}"
+    return f"{claim.route} {claim.value!r} from {evidence_text(claim.evidence)}"
 
 
-def _evidence_text(evidence: Evidence) -> str:
+def evidence_text(evidence: Evidence) -> str:
+    """Write what a bound was computed from."""
     names = ("n_errors", "divergence", "n_draws", "reference_bound")
     stated = {name: getattr(evidence, name) for name in names}
     parts = [f"{name.replace('_', ' ')} {value!r}" for name, value in stated.items() if value is not None]

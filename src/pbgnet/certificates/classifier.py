@@ -22,6 +22,7 @@ from pbgnet.certificates.inputs import Label
 from pbgnet.certificates.issue import now, versions
 from pbgnet.certificates.parts import BoundInputs, Fingerprints, SplitRecord
 from pbgnet.certificates.predictions import CertifiedPredictions, ExportedNetwork, fingerprint_predictions
+from pbgnet.certificates.row_losses import Loss, loss_quantity, measure_losses
 from pbgnet.certificates.rows import check_apart, count_duplicates, row_fingerprints
 from pbgnet.certificates.terms import check_class_size, delta_of
 from pbgnet.exceptions import (
@@ -35,7 +36,6 @@ from pbgnet.preprocessing.tables import column_names, count_rows
 
 __all__ = [
     "certify",
-    "class_union",
     "count_errors",
     "held_out_choices",
     "issue_for_answers",
@@ -54,11 +54,13 @@ def certify(
     class_conditional: bool = False,
     n_models: int = 1,
     classes: ArrayLike | None = None,
+    loss: Loss | None = None,
 ) -> CertifiedPredictions:
-    """Certify the error rate of any fitted classifier on rows that it has never seen.
+    """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
 
     The upper limit of Clopper and Pearson from the number of errors: exact, and the best that can be
-    said from a count. The classifier itself is not stored, only what it answered.
+    said from a count. For the expectation of a loss in [0, 1], the kl (Chernoff) bound from its mean. The
+    classifier itself is not stored, only what it answered, and the losses.
 
     Parameters
     ----------
@@ -81,6 +83,12 @@ def certify(
         Number of classifiers among which you choose by looking at these rows; each pays a share of delta.
     classes : array_like, optional
         All labels the classifier may answer with, if it has no `classes_` and not all occur in y.
+    loss : {"linear", "brier"} or callable, optional
+        Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
+        probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
+        the probabilities from 1 for the true label and 0 for the others. A function ``loss(model, X, y)``
+        returns one number in [0, 1] per row; the certificate states its name. To be settled before looking
+        at the rows.
 
     Returns
     -------
@@ -92,6 +100,8 @@ def certify(
         If the classifier has seen one of the rows.
     LabelError, ShapeError
         If it does not answer with one label per row.
+    UnknownNameError, OptionError, DtypeError, DomainError
+        If there is no such loss, or it is not one number in [0, 1] per row.
 
     Warns
     -----
@@ -111,7 +121,20 @@ def certify(
      most 0.1441.'
     >>> verify(certified, X[300:], y[300:], model=tree).ok
     True
+
+    A loss of the classifier's probabilities:
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> bayes = GaussianNB().fit(X[:300], y[:300])
+    >>> certified = certify(bayes, X[300:], y[300:], loss="brier")
+    >>> certified.certificate.statement
+    'With confidence 95 %, over the draw of the 269 certified rows, the error rate of the classifier is at
+     most 0.0626; its expected brier loss is at most 0.0661, all together.'
+    >>> verify(certified, X[300:], y[300:], model=bayes).ok
+    True
     """
+    if loss is not None:
+        loss_quantity(loss)  # raises before any work is done
     values = label_values(y)
     n = count_rows(X)
     if n != values.size:
@@ -123,14 +146,16 @@ def certify(
     known = known_labels(values, getattr(model, "classes_", None), classes)
     truth = label_indices(values, known, "y holds")
     predictions = label_indices(answers, known, "The classifier answers with")
-    shares = class_union(known) if class_conditional else ()
-    choices = held_out_choices(shares)
-    delta = delta_of(confidence)
-    share = split_delta(split_delta(delta, n_models), choices.n_shares)
+    choices = held_out_choices(known, bool(class_conditional), loss is not None)
+    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     wrong = predictions != truth
     claims = [_claim(wrong, share)]
     if class_conditional:
         claims += [_claim(wrong[truth == k], share, repr(label)) for k, label in enumerate(known)]
+    losses = None
+    if loss is not None:
+        losses = measure_losses(loss, model, X, y)
+        claims.append(losses.claim(share))
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
@@ -138,9 +163,9 @@ def certify(
         choices=choices,
         data=describe_data(X, y),
         n_duplicates=count_duplicates(fingerprints),
-        predictions=fingerprint_predictions(known, predictions),
+        predictions=fingerprint_predictions(known, predictions, losses=losses),
     )
-    return CertifiedPredictions(certificate, known, predictions)
+    return CertifiedPredictions(certificate, known, predictions, losses=losses)
 
 
 def refuse_seen_rows(
@@ -263,13 +288,16 @@ def _claim(wrong: NDArray[np.bool_], delta: float, given_class: str | None = Non
     return with_value(made)
 
 
-def held_out_choices(unions: tuple[Union, ...]) -> Choices:
-    """Return what is chosen for the count of errors: nothing but what is paid for."""
-    return Choices("held-out", (), unions, ("clopper-pearson",))
-
-
-def class_union(classes: tuple[Label, ...]) -> tuple[Union, ...]:
-    """Return what delta is divided for where each class has a bound of its own."""
-    if len(classes) < 2:
+def held_out_choices(classes: tuple[Label, ...], class_conditional: bool, with_loss: bool) -> Choices:
+    """Return what is chosen for the count of errors: nothing but what is paid for, one share per claim."""
+    if class_conditional and len(classes) < 2:
         raise OptionError("class_conditional needs rows of at least two classes.")
-    return (Union("the error rate over all rows and that of each class", 1 + len(classes)),)
+    n_shares = 1 + class_conditional * len(classes) + with_loss
+    what = {
+        (True, False): "the error rate over all rows and that of each class",
+        (False, True): "the error rate and the expected loss",
+        (True, True): "the error rate over all rows, that of each class, and the expected loss",
+    }
+    paid = (class_conditional, with_loss)
+    unions = (Union(what[paid], n_shares),) if paid in what else ()
+    return Choices("held-out", (), unions, ("clopper-pearson",))

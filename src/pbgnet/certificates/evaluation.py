@@ -17,6 +17,7 @@ from pbgnet.networks import AggregatedNetwork
 
 __all__ = [
     "LARGEST_ERROR",
+    "MEAN_ROUNDING",
     "TOLERANCE",
     "Answers",
     "Evaluation",
@@ -25,6 +26,7 @@ __all__ = [
     "check_precise",
     "dense_rows",
     "evaluate",
+    "mean_loss",
     "outputs",
     "risk_ceiling",
     "row_count",
@@ -41,8 +43,8 @@ LARGEST_ERROR = 1e-6
 CHUNK = 2048
 WORKSPACE = 2**23
 
-# The loss of a row, and the mean over the rows, are rounded once each, to half a unit of 1.
 MEAN_ROUNDING = 2.0**-52
+"""Error of a computed mean of losses in [0, 1]: each loss, their sum and the quotient are rounded once."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +167,12 @@ class Answers:
     def linear_risk(self) -> tuple[float, float]:
         """Return the mean linear loss and its proved error: half that of the output, and the rounding."""
         losses = np.clip((1.0 - self.labels * self.output) / 2.0, 0.0, 1.0)
-        return _mean(losses), 0.5 * self.error + MEAN_ROUNDING
+        return mean_loss(losses), 0.5 * self.error + MEAN_ROUNDING
 
     def vote_risk(self, n_networks: int, n_right: int) -> tuple[float, float]:
         """Return the mean chance that at most k of T networks are right, and its proved error."""
         margins = np.clip(self.labels * self.output, -1.0, 1.0)
-        risk = _mean(vote_losses(margins, n_networks, n_right))
+        risk = mean_loss(vote_losses(margins, n_networks, n_right))
         return risk, vote_loss_error(n_networks, n_right, self.error)
 
     def evaluation(self) -> "Evaluation":
@@ -265,8 +267,16 @@ def row_count(x: Any) -> int:
     return int(shape[0])
 
 
-def _mean(losses: NDArray[np.float64]) -> float:
-    """Return an exactly rounded mean: it does not depend on the order of the rows."""
+def mean_loss(losses: NDArray[np.float64]) -> float:
+    """Return the mean from an exactly rounded sum: it does not depend on the order of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.evaluation import mean_loss
+    >>> mean_loss(np.full(10, 0.1)), float(np.cumsum(np.full(10, 0.1))[-1] / 10)
+    (0.1, 0.09999999999999999)
+    """
     return math.fsum(losses.tolist()) / losses.size
 
 

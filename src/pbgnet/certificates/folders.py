@@ -17,6 +17,7 @@ from pbgnet.exceptions import DamagedFileError, OutputExistsError, PBGNetError
 
 __all__ = [
     "CERTIFICATE",
+    "LARGEST_JSON",
     "OURS",
     "PREDICTIONS",
     "PREPROCESSING",
@@ -37,8 +38,8 @@ REPORT = "report.html"
 
 OURS = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, REPORT)
 
-# No honest file is larger; a larger one is refused before it is read.
 LARGEST_JSON = 64 * 2**20
+"""No honest file is larger; a larger one is refused before it is read."""
 
 
 def save_folder(

@@ -90,6 +90,11 @@ class CertifiedModel:
         """How a table becomes numbers, and -1 and 1 become labels."""
         return Inputs(self.classes, self.feature_names, self.preprocessor)
 
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes by scikit-learn's name: those of the columns of `predict_proba`."""
+        return np.array(self.classes)
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class.
 
@@ -107,7 +112,11 @@ class CertifiedModel:
         return labels[(self.decision_function(X) > 0).astype(np.int64)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the share of the posterior's networks that answer with each class: shape (n, 2)."""
+        """Return (1 - G) / 2 and (1 + G) / 2, the share of the vote for each class: shape (n, 2).
+
+        So many of the networks drawn from the posterior answer so; with two or more hidden layers, so many
+        of the paper's tree networks, not of plain ones.
+        """
         second = (1.0 + self.decision_function(X)) / 2.0
         return np.stack([1.0 - second, second], axis=1)
 

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from pbgnet.certificates.answers import ask, label_indices
 from pbgnet.certificates.arguments import with_value
 from pbgnet.certificates.claim import Choices, Claim, Evidence, ReferenceRecord, Settings
-from pbgnet.certificates.claim_checks import compare_evidence, outcome_of
-from pbgnet.certificates.classifier import class_union, count_errors, held_out_choices
+from pbgnet.certificates.claim_checks import evidence_text, outcome_of
+from pbgnet.certificates.classifier import count_errors, held_out_choices
 from pbgnet.certificates.disagreement import CHOICES
 from pbgnet.certificates.fingerprints import fingerprint_split, label_values
 from pbgnet.certificates.inputs import Label
 from pbgnet.certificates.model import CertifiedModel
+from pbgnet.certificates.parts import BoundInputs
 from pbgnet.certificates.predictions import exported_network
 from pbgnet.certificates.reference import own_mismatch
+from pbgnet.certificates.row_losses import loss_quantity, measure_losses, named_loss
 from pbgnet.certificates.rows import count_duplicates, row_fingerprints
 from pbgnet.certificates.subject import RELATIVE, Outcome, PredictionSubject, same
 from pbgnet.exceptions import ShapeError
@@ -27,11 +29,15 @@ __all__ = [
     "check_count",
     "check_duplicates",
     "check_evidence",
+    "check_losses",
     "check_predictions",
     "check_reference",
     "check_rows",
     "check_shares",
 ]
+
+# Losses computed again may differ by this much and no more: other machines round probabilities differently.
+LOSS_SLACK = 1e-6
 
 
 def check_predictions(subject: PredictionSubject) -> Outcome:
@@ -41,7 +47,7 @@ def check_predictions(subject: PredictionSubject) -> Outcome:
     if stated.posterior != found:
         detail = "the classifier described is not the one certified"
         return Outcome(str(stated.posterior), str(found), False, detail)
-    detail = "an answer or a class was changed"
+    detail = "an answer, a loss or a class was changed"
     return same(stated.predictions or "not stated", subject.certified.fingerprint(), detail)
 
 
@@ -64,6 +70,32 @@ def check_answers(subject: PredictionSubject) -> Outcome:
     return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
 
 
+def check_losses(subject: PredictionSubject) -> Outcome:
+    """Compute the loss of each row again, where the classifier is given, and the loss has a name or is."""
+    stored = subject.certified.losses
+    stated = "no loss" if stored is None else stored.quantity
+    if subject.loss is not None and (given := loss_quantity(subject.loss)) != stated:
+        return Outcome(stated, given, False, "another loss was given than the one that is certified")
+    if stored is None:
+        return Outcome(stated, stated, True)
+    expected = f"the {stored.values.size} values of the {stated} that are stored"
+    loss = subject.loss if subject.loss is not None else named_loss(stated)
+    if subject.model is None or loss is None:
+        wanted = "model" if loss is not None else "model and loss"
+        note = f"not computed again: that the {stated} has these values is taken on trust; pass {wanted}"
+        return Outcome(expected, expected, True, note, trusted=True)
+    again = measure_losses(loss, subject.model, subject.X, subject.y).values
+    if again.size != stored.values.size:
+        return Outcome(expected, f"{again.size} values", False)
+    gap = float(np.max(np.abs(again - stored.values)))
+    if gap > LOSS_SLACK:
+        return Outcome(expected, f"values that differ by up to {gap:.2g}", False)
+    note = (
+        f"values here differ by up to {gap:.2g}, as by rounding; the stored ones are on trust" if gap else ""
+    )
+    return Outcome(expected, expected, True, note, trusted=bool(gap))
+
+
 def check_rows(subject: PredictionSubject) -> Outcome:
     """See that all rows were certified; that the classifier was fixed without them is taken on trust."""
     n, answers = subject.n_rows, subject.certified.predictions.size
@@ -72,7 +104,8 @@ def check_rows(subject: PredictionSubject) -> Outcome:
         return Outcome(f"{answers} rows, all certified", f"{n} rows", False, "rows were added or left out")
     count = subject.certificate.n_priors
     number = "the only one tried on them" if count == 1 else f"one of at most {count} tried on them"
-    note = f"that the classifier was fixed without these rows, and is {number}, is taken on trust"
+    settled = "" if subject.certified.losses is None else ", and that the loss was settled before them"
+    note = f"that the classifier was fixed without these rows, and is {number}{settled}, is taken on trust"
     return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True, note, trusted=True)
 
 
@@ -85,6 +118,10 @@ def check_duplicates(subject: PredictionSubject) -> Outcome:
 def check_count(subject: PredictionSubject) -> Outcome:
     """Count the errors, or the disagreements, again."""
     inputs, found = subject.certificate.inputs, count_errors(_wrong(subject))
+    if inputs != BoundInputs(
+        inputs.n, inputs.n_errors, inputs.empirical_error_rate, n_duplicates=inputs.n_duplicates
+    ):
+        return Outcome("counts alone", "numbers of a network", False, "there is no network to measure")
     return same(
         f"{inputs.n_errors} of {inputs.n}, rate {inputs.empirical_error_rate!r}",
         f"{found.n_errors} of {found.n}, rate {found.empirical_risk!r}",
@@ -92,12 +129,18 @@ def check_count(subject: PredictionSubject) -> Outcome:
 
 
 def check_evidence(subject: PredictionSubject) -> Outcome:
-    """Count again for each claim."""
-    wrong = _wrong(subject)
+    """Count, or average, again for each claim: no number may differ."""
+    wrong, losses = _wrong(subject), subject.certified.losses
 
     def problem(claim: Claim) -> str:
-        counted = wrong if claim.given_class is None else wrong[_truth(subject) == _place(subject, claim)]
-        return compare_evidence(claim, _with_reference(subject, count_errors(counted)), n_ties=0)
+        if claim.quantity != "error rate":
+            if losses is None:
+                return "no losses"
+            found = losses.evidence()
+        else:
+            counted = wrong if claim.given_class is None else wrong[_truth(subject) == _place(subject, claim)]
+            found = _with_reference(subject, count_errors(counted))
+        return "" if claim.evidence == found else evidence_text(found)
 
     return outcome_of(subject.certificate.claims, problem)
 
@@ -105,19 +148,21 @@ def check_evidence(subject: PredictionSubject) -> Outcome:
 def check_shares(subject: PredictionSubject) -> Outcome:
     """See that what is claimed was paid for, and that nothing else is claimed."""
     stated, reference = subject.certificate, subject.certificate.reference
-    names = [repr(label) for label in subject.certified.classes]
-    allowed = ([None],) if reference is not None else ([None], [None, *names])
-    if [claim.given_class for claim in stated.claims] not in allowed:
-        told = ", ".join(str(claim.given_class) for claim in stated.claims)
-        each = "" if reference is not None else ", and one for each class or none"
-        return Outcome(f"one bound over all rows{each}", told, False)
+    losses = subject.certified.losses
+    found = [(claim.quantity, claim.given_class) for claim in stated.claims]
+    overall: list[tuple[str, str | None]] = [("error rate", None)]
+    each = [("error rate", repr(label)) for label in subject.certified.classes]
+    last = [] if losses is None else [(losses.quantity, None)]
+    allowed = ([*overall, *last], [*overall, *each, *last]) if reference is None else (overall,)
+    if found not in allowed:
+        expected_claims = " or ".join(map(_listed, allowed))
+        return Outcome(expected_claims, _listed(found), False, "more, or others, are claimed than are stored")
     if stated.alternatives or any(claim.settings != Settings() for claim in stated.claims):
         return Outcome("one count, no settings and no alternatives", "more", False)
     expected = CHOICES
     if reference is None:
-        expected = held_out_choices(
-            class_union(subject.certified.classes) if stated.class_conditional else ()
-        )
+        by_class = bool(stated.class_conditional)
+        expected = held_out_choices(subject.certified.classes, by_class, losses is not None)
     if stated.choices != expected or reference is None:
         return Outcome(_told(stated.choices), _told(expected), stated.choices == expected)
     total = Fraction(stated.error_rate.delta) * stated.n_priors
@@ -182,6 +227,12 @@ def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
     if again != with_value(stated.claim) or shares != (stated.n_priors, stated.n_shares) or ours != theirs:
         return f"bound {own.value!r} by other evidence"
     return ""
+
+
+def _listed(claims: list[tuple[str, str | None]]) -> str:
+    return ", ".join(
+        quantity if label is None else f"{quantity} in class {label}" for quantity, label in claims
+    )
 
 
 def _told(choices: Choices) -> str:

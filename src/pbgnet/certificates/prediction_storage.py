@@ -5,11 +5,18 @@ import os
 from pathlib import Path
 
 from pbgnet.certificates.certificate import Certificate
-from pbgnet.certificates.folders import CERTIFICATE, PREDICTIONS, read_json, save_folder, standing_folder
+from pbgnet.certificates.folders import (
+    CERTIFICATE,
+    LARGEST_JSON,
+    PREDICTIONS,
+    read_json,
+    save_folder,
+    standing_folder,
+)
 from pbgnet.certificates.model import CertifiedModel
 from pbgnet.certificates.predictions import CertifiedPredictions
 from pbgnet.certificates.storage import load_model
-from pbgnet.exceptions import DamagedFileError
+from pbgnet.exceptions import DamagedFileError, DomainError
 
 __all__ = ["load_certified", "load_predictions", "save_predictions"]
 
@@ -26,6 +33,11 @@ def save_predictions(
     overwrite : bool, default=False
         As in `save_model`.
 
+    Raises
+    ------
+    DomainError
+        If there are millions of rows: a file of this size would be refused when it is read.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -40,6 +52,11 @@ def save_predictions(
 
     def write(fresh: Path) -> None:
         answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
+        if len(answers) > LARGEST_JSON:
+            raise DomainError(
+                f"The answers on {certified.predictions.size} rows take more than {LARGEST_JSON // 2**20} "
+                "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
+            )
         (fresh / PREDICTIONS).write_text(answers, encoding="utf-8", newline="\n")
         text = certified.certificate.to_json()
         (fresh / CERTIFICATE).write_text(text, encoding="utf-8", newline="\n")
@@ -72,6 +89,13 @@ def load_predictions(folder: str | os.PathLike[str]) -> CertifiedPredictions:
     )
     if (certified.reference is None) != (certificate.reference is None):
         raise DamagedFileError(f"{path / PREDICTIONS} does not fit its certificate: reference is amiss.")
+    claim = certificate.expected_loss
+    stored, claimed = certified.losses and certified.losses.quantity, claim and claim.quantity
+    if stored != claimed:
+        raise DamagedFileError(
+            f"{path / PREDICTIONS} does not fit its certificate: it holds {stored or 'no loss'}, where "
+            f"{claimed or 'no loss'} is claimed."
+        )
     return certified
 
 

@@ -14,6 +14,7 @@ from pbgnet.certificates.fingerprints import fingerprint_json
 from pbgnet.certificates.inputs import Label
 from pbgnet.certificates.parts import Sha256
 from pbgnet.certificates.records import Limits, Record, read_keys
+from pbgnet.certificates.row_losses import RowLosses
 from pbgnet.exceptions import DamagedFileError, DtypeError, PBGNetError, ShapeError
 
 __all__ = [
@@ -24,7 +25,10 @@ __all__ = [
     "fingerprint_predictions",
 ]
 
-SCHEMA, SCHEMA_VERSION = "pbgnet-predictions", 1
+SCHEMA = "pbgnet-predictions"
+VERSIONS = {1: ["classes", "predictions", "reference", "exported"]}
+VERSIONS[2] = [*VERSIONS[1], "losses"]
+"""What each version of the file holds; the second is written only where there are losses."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ class CertifiedPredictions:
         What the certified vote answered, for a disagreement.
     exported : ExportedNetwork or None
         Which exported network answered, for a disagreement of one.
+    losses : RowLosses or None
+        The loss of each row, where its mean is bounded.
 
     Examples
     --------
@@ -99,6 +105,7 @@ class CertifiedPredictions:
     predictions: NDArray[np.int64]
     reference: NDArray[np.int64] | None = None
     exported: ExportedNetwork | None = None
+    losses: RowLosses | None = None
 
     def __post_init__(self) -> None:
         classes = check_label_set(self.classes)
@@ -109,6 +116,8 @@ class CertifiedPredictions:
             object.__setattr__(self, "reference", reference)
             if reference.size != self.predictions.size:
                 raise ShapeError("There must be as many answers of the reference as of the classifier.")
+        if self.losses is not None and self.losses.values.size != self.predictions.size:
+            raise ShapeError("There must be as many losses as answers of the classifier.")
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -116,22 +125,24 @@ class CertifiedPredictions:
         return np.array(self.classes)[self.predictions]
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of classes and answers."""
-        return fingerprint_predictions(self.classes, self.predictions, self.reference)
+        """Return the fingerprint of classes, answers and losses."""
+        return fingerprint_predictions(self.classes, self.predictions, self.reference, self.losses)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as plain JSON-able values; the certificate has its own form."""
         exported = None if self.exported is None else self.exported.to_dict()
-        return {**_content(self.classes, self.predictions, self.reference), "exported": exported}
+        content = _content(self.classes, self.predictions, self.reference, self.losses)
+        return {**content, "exported": exported}
 
     @classmethod
     def from_dict(cls, data: object, certificate: Certificate) -> "CertifiedPredictions":
         """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
-        keys = ["schema", "version", "classes", "predictions", "reference", "exported"]
-        content = read_keys(data, keys)
-        version = content["version"]
-        if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
-            raise DamagedFileError(f"schema and version must be {SCHEMA!r} and {SCHEMA_VERSION}.")
+        version = data.get("version", 1) if isinstance(data, dict) else 1
+        if type(version) is not int or version not in VERSIONS:
+            raise DamagedFileError(f"version must be 1 or 2, got {version!r:.60}.")
+        content = read_keys(data, ["schema", "version", *VERSIONS[version]])
+        if content["schema"] != SCHEMA:
+            raise DamagedFileError(f"schema must be {SCHEMA!r}, got {content['schema']!r:.60}.")
         if not isinstance(content["classes"], list):
             raise DamagedFileError(f"classes must be a list, got {content['classes']!r:.60}.")
         for name in ("predictions", "reference"):
@@ -148,6 +159,7 @@ class CertifiedPredictions:
                 content["predictions"],
                 content["reference"],
                 None if exported is None else ExportedNetwork.from_dict(exported, "exported"),
+                RowLosses.from_dict(content["losses"]) if "losses" in content else None,
             )
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
@@ -160,10 +172,13 @@ class CertifiedPredictions:
 
 
 def fingerprint_predictions(
-    classes: tuple[Label, ...], predictions: NDArray[np.int64], reference: NDArray[np.int64] | None = None
+    classes: tuple[Label, ...],
+    predictions: NDArray[np.int64],
+    reference: NDArray[np.int64] | None = None,
+    losses: RowLosses | None = None,
 ) -> str:
-    """Fingerprint the answers of a classifier, and of the vote it is compared with."""
-    return fingerprint_json(_content(classes, predictions, reference))
+    """Fingerprint the answers of a classifier, those of the vote it is compared with, and its losses."""
+    return fingerprint_json(_content(classes, predictions, reference, losses))
 
 
 def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64]:
@@ -181,12 +196,16 @@ def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64
 
 
 def _content(
-    classes: tuple[Label, ...], predictions: NDArray[np.int64], reference: NDArray[np.int64] | None
+    classes: tuple[Label, ...],
+    predictions: NDArray[np.int64],
+    reference: NDArray[np.int64] | None,
+    losses: RowLosses | None,
 ) -> dict[str, Any]:
-    return {
+    content = {
         "schema": SCHEMA,
-        "version": SCHEMA_VERSION,
+        "version": 1 if losses is None else 2,
         "classes": list(classes),
         "predictions": predictions.tolist(),
         "reference": None if reference is None else reference.tolist(),
     }
+    return content if losses is None else {**content, "losses": losses.to_dict()}

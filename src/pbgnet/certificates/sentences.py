@@ -7,7 +7,6 @@ from pbgnet.certificates.words import PREDICTOR_OF_VALUE, PREPROCESSING, PRIORS,
 
 if TYPE_CHECKING:
     from pbgnet.certificates.certificate import Certificate
-    from pbgnet.certificates.claim import Claim
 
 __all__ = ["COMPARISON", "assumptions", "predictors", "statement"]
 
@@ -35,6 +34,18 @@ EXPORTED = (
     "The exported network as it answered on these rows, known by the fingerprint of its kind, precision, "
     "weights and inputs."
 )
+LOSSES = {
+    "linear loss": (
+        "The linear loss: 1 minus the probability that the classifier gives to the true label; equally the "
+        "chance to err of an answer drawn by its probabilities."
+    ),
+    "brier loss": (
+        "The brier loss: half the squared distance between the probabilities of the classifier and 1 for "
+        "the true label, 0 for the others."
+    ),
+}
+LOSS_SETTLED = "The loss was settled before these rows were looked at: no other was tried."
+OWN_LOSS = "is a function of the user's, of classifier, row and label, with values in [0, 1]."
 NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
 
 SUBJECTS = {
@@ -46,7 +57,7 @@ SUBJECTS = {
 
 def statement(certificate: "Certificate") -> str:
     """Return the sentence a person reads."""
-    rate, loss = certificate.error_rate, certificate.linear_loss
+    rate, loss = certificate.error_rate, certificate.linear_loss if certificate.network is not None else None
     confidence = percent(certificate.confidence)
     if certificate.reference is not None:
         return _disagreement(certificate, confidence)
@@ -64,7 +75,7 @@ def statement(certificate: "Certificate") -> str:
         bounded = f"{SUBJECTS[rate.predictor]} is at most {round_up(rate.value)}"
     else:
         bounded = f"nothing is proved about {SUBJECTS[rate.predictor].rstrip(',')}"
-    return f"{head}{bounded}{_classes(certificate.class_conditional)}."
+    return f"{head}{bounded}{_further_claims(certificate)}."
 
 
 def predictors(certificate: "Certificate") -> tuple[str, ...]:
@@ -76,7 +87,12 @@ def predictors(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.network is None and certificate.fingerprints.posterior is not None:
         words["classifier"] = EXPORTED
     covered = tuple(words[name] for name in named)
-    return covered if certificate.network is None else (*covered, NOT_COVERED)
+    if certificate.network is not None:
+        return (*covered, NOT_COVERED)
+    loss = certificate.expected_loss
+    if loss is None:
+        return covered
+    return (*covered, LOSSES.get(loss.quantity, f"The {loss.quantity} {OWN_LOSS}"))
 
 
 def assumptions(certificate: "Certificate") -> tuple[str, ...]:
@@ -102,11 +118,18 @@ def percent(confidence: float) -> str:
     return format((Decimal(repr(confidence)) * 100).normalize(), "f")
 
 
-def _classes(claims: "tuple[Claim, ...]") -> str:
-    if not claims:
-        return ""
-    parts = [f"at most {round_up(claim.value)} among rows of class {claim.given_class}" for claim in claims]
-    return f"; it is {', '.join(parts[:-1])} and {parts[-1]}, all together"
+def _further_claims(certificate: "Certificate") -> str:
+    """Return what is claimed of each class, and of the loss of a classifier."""
+    claims, told = certificate.class_conditional, ""
+    if claims:
+        parts = [f"at most {round_up(c.value)} among rows of class {c.given_class}" for c in claims]
+        told += f"; it is {', '.join(parts[:-1])} and {parts[-1]}"
+    if certificate.network is None and (loss := certificate.expected_loss) is not None:
+        if loss.value < 1:
+            told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
+        else:
+            told += f"; nothing is proved about its expected {loss.quantity}"
+    return f"{told}, all together" if told else ""
 
 
 def _sign_vectors(certificate: "Certificate") -> str:
@@ -200,6 +223,7 @@ def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
     return (
         "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
         count,
+        *(() if certificate.expected_loss is None else (LOSS_SETTLED,)),
     )
 
 

@@ -10,15 +10,16 @@ from pbgnet.bounds import split_delta
 from pbgnet.certificates.arguments import Situation
 from pbgnet.certificates.certificate import Certificate
 from pbgnet.certificates.evaluation import Answers, Evaluation, answer
-from pbgnet.certificates.fingerprints import label_values
+from pbgnet.certificates.fingerprints import fingerprint_features, label_values
 from pbgnet.certificates.issue import learned_from, prior_network, situation_of
 from pbgnet.certificates.model import CertifiedModel, ReadTable
 from pbgnet.certificates.parts import PreprocessingRecord, PriorRecord
 from pbgnet.certificates.predictions import CertifiedPredictions
+from pbgnet.certificates.row_losses import Loss
 from pbgnet.certificates.strategy import Plan, plan_settings
 from pbgnet.certificates.terms import Terms
 from pbgnet.exceptions import UncertifiedError
-from pbgnet.preprocessing.tables import count_rows
+from pbgnet.preprocessing.tables import as_table, count_rows
 
 __all__ = [
     "RELATIVE",
@@ -57,7 +58,12 @@ class Subject:
     """A certificate and the data it is to be verified against; expensive things are computed once."""
 
     def __init__(self, certificate: Certificate, X: Any, y: Any) -> None:  # noqa: N803
-        self.certificate, self.X, self.y = certificate, X, y
+        self.certificate, self.given, self.y = certificate, X, y
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        """The rows."""
+        return self.given
 
     @functools.cached_property
     def n_rows(self) -> int:
@@ -86,6 +92,14 @@ class NetworkSubject(Subject):
     def __init__(self, model: CertifiedModel, X: Any, y: Any) -> None:  # noqa: N803
         super().__init__(model.certificate, X, y)
         self.model = model
+
+    @functools.cached_property
+    def X(self) -> Any:  # noqa: N802
+        """The rows; a list of them is read cell by cell if it was certified so, as by an estimator."""
+        table = as_table(self.given)
+        if table is self.given or fingerprint_features(table) == self.certificate.fingerprints.features:
+            return table
+        return self.given
 
     @property
     def prior_record(self) -> PriorRecord:
@@ -149,7 +163,7 @@ class NetworkSubject(Subject):
 
 
 class PredictionSubject(Subject):
-    """The answers of a classifier with their certificate, and the classifier itself where it is given.
+    """The answers of a classifier with their certificate, and where given the classifier and its loss.
 
     `reference_failures` are the steps that failed when the certified vote was verified; None if it was not.
     """
@@ -162,10 +176,11 @@ class PredictionSubject(Subject):
         model: Any = None,
         reference: CertifiedModel | None = None,
         reference_failures: tuple[str, ...] | None = None,
+        loss: Loss | None = None,
     ) -> None:
         super().__init__(certified.certificate, X, y)
         self.certified, self.model, self.reference = certified, model, reference
-        self.reference_failures = reference_failures
+        self.reference_failures, self.loss = reference_failures, loss
 
 
 def same(expected: object, found: object, detail: str = "") -> Outcome:

@@ -17,6 +17,7 @@ from pbgnet.certificates.checks import CHECKS, PREDICTION_CHECKS
 from pbgnet.certificates.model import CertifiedModel
 from pbgnet.certificates.prediction_storage import load_certified
 from pbgnet.certificates.predictions import CertifiedPredictions
+from pbgnet.certificates.row_losses import Loss
 from pbgnet.certificates.subject import NetworkSubject, Outcome, PredictionSubject, Subject
 from pbgnet.exceptions import DomainError, OptionError, PBGNetError
 
@@ -121,6 +122,7 @@ def verify(
     model: Any = None,
     reference: CertifiedModel | None = None,
     reference_data: tuple[Any, ArrayLike] | None = None,
+    loss: Loss | None = None,
 ) -> VerificationReport:
     """Recompute everything a certificate says.
 
@@ -129,7 +131,7 @@ def verify(
     certified : CertifiedModel, CertifiedPredictions or path
         What was certified, or the folder it was saved in. A folder that cannot be read fails the first
         step.
-    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
+    X : DataFrame, ndarray, scipy sparse matrix or list of rows, shape (N, d)
         The whole table as it was given to fit, or to `certify`.
     y : array_like, shape (N,) or (N, 1)
         Its labels, as the user has them. A disagreement has none.
@@ -142,6 +144,9 @@ def verify(
     reference_data : pair of table and labels, optional
         What the certified vote was made from. With it, the certificate of the vote is verified as well;
         without it, that it is right is taken on trust.
+    loss : callable or str, optional
+        The function given to `certify` as loss, which is then computed again; without it, that it has the
+        values stored is taken on trust. One with a name needs the model only.
 
     Returns
     -------
@@ -164,6 +169,8 @@ def verify(
     >>> [step.name for step in verify(model, X, y).failures]
     ['data: labels', 'empirical risk', 'error rate', 'evidence', 'alternatives']
     """
+    if loss is not None and model is None:
+        raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
     read = VerificationStep("files", "a readable model", "a readable model", "ok")
     if not isinstance(certified, CertifiedModel | CertifiedPredictions):
         try:
@@ -179,7 +186,7 @@ def verify(
         raise OptionError("reference_data are those of the certified vote; pass it as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
     failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
-    answers = PredictionSubject(certified, X, y, model, reference, failures)
+    answers = PredictionSubject(certified, X, y, model, reference, failures, loss)
     return VerificationReport(
         (read, *(_run(name, check, answers) for name, check in PREDICTION_CHECKS.items()))
     )

@@ -77,18 +77,20 @@ def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequen
     """Return the numbers a reader asks for first, bounds rounded up."""
     from pbgnet.certificates.words import round_up
 
-    inputs, loss = certificate.inputs, certificate.linear_loss
+    inputs, loss = certificate.inputs, certificate.expected_loss
     shared = f", shared between {certificate.n_priors} priors" if certificate.n_priors > 1 else ""
     rows = [("bound on the error rate", round_up(certificate.error_rate.value))]
     rows += [
         (f"  in class {claim.given_class}", round_up(claim.value)) for claim in certificate.class_conditional
     ]
     if loss is not None:
-        rows.append(("bound on the linear loss", round_up(loss.value)))
+        rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "disagreement" if certificate.reference is not None else "error rate"
     rows.append(
         (f"{what} on the rows", f"{inputs.empirical_error_rate:.4f}  ({inputs.n_errors} of {inputs.n})")
     )
+    if loss is not None and certificate.network is None:
+        rows.append((f"{loss.quantity} on the rows", f"{loss.evidence.empirical_risk:.4f}"))
     if inputs.empirical_risk is not None and inputs.divergence is not None:
         rows.append(("linear loss on the rows", f"{inputs.empirical_risk:.4f}"))
         rows.append(("divergence from the prior", f"{inputs.divergence:.4g} nats"))
@@ -102,14 +104,15 @@ def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequen
 
 def certificate_bars(certificate: "Certificate", test_error: float | None, test_rows: int | None) -> None:
     """Print all bounds as bars, with what was measured and what is trivial."""
-    from pbgnet.report.bars import Yardsticks, error_rate_bars, linear_loss_bars
+    from pbgnet.report.bars import Yardsticks, error_rate_bars, loss_bars
 
     measured = Yardsticks(test_error=test_error, test_rows=test_rows)
     echo("Error rate:")
     bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, measured))
-    if certificate.network is not None:
-        echo("Linear loss:")
-        bars((bar.name, bar.value, bar.text) for bar in linear_loss_bars(certificate, measured))
+    if loss := loss_bars(certificate, measured):
+        quantity = "linear loss" if certificate.expected_loss is None else certificate.expected_loss.quantity
+        echo(f"{quantity[0].upper()}{quantity[1:]}:")
+        bars((bar.name, bar.value, bar.text) for bar in loss)
     if certificate.alternatives:
         echo("Those for comparison are valid had they been chosen beforehand, not together with the others.")
 

@@ -54,8 +54,9 @@ def predict(
     """Predict the label of each row, with the share of the vote for each class.
 
     The result has one row per row of DATA, in its order: prediction, and in vote_share_CLASS the share of
-    the posterior's networks that answer with that class. A share is not a calibrated probability: 0.999
-    does not mean that one in a thousand such predictions is wrong.
+    the vote for that class: of the networks drawn from the posterior or, with two or more hidden layers,
+    of the paper's tree networks. A share is not a calibrated probability: 0.999 does not mean that one in
+    a thousand such predictions is wrong.
     """
     import pandas as pd
 

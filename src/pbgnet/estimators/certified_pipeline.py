@@ -18,6 +18,7 @@ from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.split import choose_prior_rows
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+from pbgnet.preprocessing.tables import as_table
 
 __all__ = ["CertifiedPipeline", "make_certified_pipeline"]
 
@@ -117,7 +118,7 @@ class CertifiedPipeline(CertifiedPredictor):
             raise DtypeError(
                 "A sparse matrix needs no such preprocessing: give it to PBGNetClassifier directly."
             )
-        table = _as_table(X)
+        table = as_table(X)
         labels = _check_labels(y, table)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
         classifier._validate_params()
@@ -137,11 +138,11 @@ class CertifiedPipeline(CertifiedPredictor):
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class."""
         check_is_fitted(self)
-        return self.classifier_.decision_function(self.preprocessor_.transform(_as_table(X)))
+        return self.classifier_.decision_function(self.preprocessor_.transform(as_table(X)))
 
     def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
         """Recompute every number of the certificate from the table that was given to fit."""
-        return super().verify(_as_table(X), y)
+        return super().verify(as_table(X), y)
 
     @property
     def certified_model_(self) -> CertifiedModel | None:  # type: ignore[override]
@@ -193,16 +194,6 @@ def make_certified_pipeline(
         preprocessor=preprocessor or TablePreprocessor(),
         prior_fraction=prior_fraction,
     )
-
-
-def _as_table(X: Any) -> Any:  # noqa: N803
-    """Return a frame, an array or a sparse matrix as it is, and anything else as an array of its cells.
-
-    An array of one type for all cells would let a text in a certified row turn all columns into texts.
-    """
-    if hasattr(X, "columns") or hasattr(X, "tocsr") or isinstance(X, np.ndarray):
-        return X
-    return np.asarray(X, dtype=object)
 
 
 def _check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:

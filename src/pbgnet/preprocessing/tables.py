@@ -21,6 +21,7 @@ from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 __all__ = [
     "Column",
     "as_numbers",
+    "as_table",
     "check_columns",
     "column_names",
     "count_rows",
@@ -85,6 +86,23 @@ def column_names(table: Any) -> tuple[str, ...] | None:
         twice = next(name for name in names if names.count(name) > 1)
         raise ShapeError(f"Two columns are named {twice!r}; give each column a name of its own.")
     return names
+
+
+def as_table(X: Any) -> Any:  # noqa: N803
+    """Return a frame, an array or a sparse matrix as it is, and anything else as an array of its cells.
+
+    An array of one type for all cells would let a text in a certified row turn all columns into texts.
+
+    Examples
+    --------
+    >>> from pbgnet.preprocessing.tables import as_table
+    >>> as_table([[1.5, "red"], [2, "blue"]])
+    array([[1.5, 'red'],
+           [2, 'blue']], dtype=object)
+    """
+    if hasattr(X, "columns") or hasattr(X, "tocsr") or isinstance(X, np.ndarray):
+        return X
+    return np.asarray(X, dtype=object)
 
 
 def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:

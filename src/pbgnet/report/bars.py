@@ -12,7 +12,7 @@ __all__ = [
     "bar_chart",
     "claim_name",
     "error_rate_bars",
-    "linear_loss_bars",
+    "loss_bars",
 ]
 
 MEASURED = "Measured on the certified rows"
@@ -57,8 +57,14 @@ class Yardsticks:
         return Bar(name, self.minority, f"{self.minority:.4f}", "trivial")
 
 
-def linear_loss_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
-    """Return what is known of the linear loss of the aggregate."""
+def loss_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
+    """Return what is known of the linear loss of the aggregate, or of the loss of a classifier, if any."""
+    if certificate.network is None:
+        claim = certificate.expected_loss
+        if claim is None:
+            return []
+        mean = claim.evidence.empirical_risk
+        return [Bar(MEASURED, mean, f"{mean:.4f}", "measured"), *_claimed(certificate, claim.quantity)]
     risk = certificate.inputs.empirical_risk
     measured = [] if risk is None else [Bar(MEASURED, risk, f"{risk:.4f}", "measured")]
     return [*measured, *_claimed(certificate, "linear loss"), yardsticks.trivial()]

@@ -23,7 +23,7 @@ DIAGRAM_BOTTOM, COUNT_TOP = 186, 220
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose vote was won by about the same share of the posterior's networks.
+    """Rows whose vote was won by about the same share, (1 + |G|) / 2.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Bin:
     count, right : int
         Rows, and rows the vote gets right.
     share : float
-        Mean share of the networks that agree with the vote.
+        Mean share of the vote.
     interval : tuple of float
         Clopper-Pearson limits of the accuracy, each at 2.5 %.
     """
@@ -53,7 +53,7 @@ class Bin:
 def reliability_bins(
     output: NDArray[np.float64], signs: NDArray[np.float64], n_bins: int | None = None
 ) -> list[Bin]:
-    """Group rows by the share (1 + |G|) / 2 of networks behind the vote; empty groups are left out.
+    """Group rows by the share (1 + |G|) / 2 that won the vote; empty groups are left out.
 
     Parameters
     ----------
@@ -106,12 +106,10 @@ def reliability_chart(bins: list[Bin]) -> str:
         )
         parts.append(label((left + right) / 2, top - 4, str(bin.count), "count", "middle"))
     parts += [label(across(tick), BOTTOM + 16, tick_text(tick), "tick", "middle") for tick in across.ticks(5)]
-    parts.append(
-        label((LEFT + RIGHT) / 2, HEIGHT - 8, "share of the networks behind the vote", "tick", "middle")
-    )
+    parts.append(label((LEFT + RIGHT) / 2, HEIGHT - 8, "share of the vote", "tick", "middle"))
     parts.append(label(LEFT, TOP - 12, "how often the vote is right", "tick"))
     words = "; ".join(f"share {bin.share:.2f}: {bin.right} of {bin.count} right" for bin in bins)
-    title = "Share of networks behind the vote against observed accuracy"
+    title = "Share of the vote against observed accuracy"
     return figure("reliability", title, words + ".", WIDTH, HEIGHT, "".join(parts))
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from pbgnet.certificates import Certificate
 from pbgnet.certificates.words import round_up
 from pbgnet.report import words
-from pbgnet.report.bars import Yardsticks, bar_chart, claim_name, error_rate_bars, linear_loss_bars
+from pbgnet.report.bars import Yardsticks, bar_chart, claim_name, error_rate_bars, loss_bars
 from pbgnet.report.sections import paragraph, section
 from pbgnet.report.svg import tag
 
@@ -30,7 +30,7 @@ def yardsticks(signs: NDArray[np.float64], tested: tuple[int, int] | None = None
 
 def comparison(certificate: Certificate, measured: Yardsticks) -> str:
     """Return the section."""
-    loss, rate = linear_loss_bars(certificate, measured), error_rate_bars(certificate, measured)
+    loss, rate = loss_bars(certificate, measured), error_rate_bars(certificate, measured)
     charts = (
         tag("h3", "Error rate of the classifier")
         + bar_chart("chart-errors", "Bounds on the error rate", rate),

@@ -1,0 +1,252 @@
+"""Losses of a classifier, one per row: named ones from its probabilities, or a function of the user's."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.answers import check_label_set
+from pbgnet.certificates.arguments import with_value
+from pbgnet.certificates.claim import LOSS_NAME, LOSS_QUANTITY, Claim, Evidence
+from pbgnet.certificates.evaluation import MEAN_ROUNDING, mean_loss
+from pbgnet.certificates.fingerprints import label_values
+from pbgnet.certificates.records import Limits, read_keys
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, LabelError, OptionError, ShapeError
+from pbgnet.validation import check_name
+
+__all__ = ["LOSSES", "Loss", "RowLosses", "loss_quantity", "measure_losses", "named_loss"]
+
+Loss = str | Callable[[Any, Any, Any], ArrayLike]
+"""A name in `LOSSES`, or a function of classifier, rows and labels that returns numbers in [0, 1]."""
+
+# Probabilities may leave [0, 1], and their sum may differ from 1, by this much: those in float32 do.
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class RowLosses:
+    """The loss of each row, as it was computed, and what it is called.
+
+    Attributes
+    ----------
+    quantity : str
+        "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
+    values : ndarray of float64, shape (n,)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.row_losses import RowLosses
+    >>> losses = RowLosses("linear loss", [0.25, 0.5, 0.0, 0.25])
+    >>> losses.evidence().empirical_risk
+    0.25
+    >>> RowLosses("linear loss", [0.25, 1.5])
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DomainError: The linear loss must lie in [0, 1] on each row, but goes from 0.25 to 1.5.
+    Divide it by its largest possible value (not by the largest on these rows), or cut it off at 1.
+    """
+
+    quantity: str
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.quantity, str):
+            raise DtypeError(f"quantity must be a text, got {self.quantity!r:.60}.")
+        Limits(pattern=LOSS_QUANTITY).check("quantity", self.quantity)
+        values = _as_losses(f"The {self.quantity}", self.values)
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    def evidence(self) -> Evidence:
+        """Return the mean, with a bound on its rounding: the sum and the quotient are rounded once each."""
+        return Evidence(self.values.size, mean_loss(self.values), MEAN_ROUNDING)
+
+    def claim(self, delta: float) -> Claim:
+        """Bound the expected loss at a share of delta."""
+        return with_value(Claim(self.quantity, "classifier", "chernoff", 1.0, delta, self.evidence()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON-able values, which are read back as they were to the last bit."""
+        return {"quantity": self.quantity, "values": self.values.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: object) -> "RowLosses":
+        """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
+        content = read_keys(data, ["quantity", "values"], "losses")
+        values = content["values"]
+        if not isinstance(values, list) or not all(type(value) is float for value in values):
+            raise DamagedFileError(f"losses.values must be a list of numbers, got {values!r:.60}.")
+        return cls(content["quantity"], np.array(values, dtype=np.float64))
+
+
+def loss_quantity(loss: Loss) -> str:
+    """Return what a claim calls a loss.
+
+    Raises
+    ------
+    UnknownNameError
+        If no loss has this name; the message lists those that there are.
+    OptionError
+        If a function has no name that a certificate could state.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.row_losses import loss_quantity
+    >>> def cut_off(model, X, y): ...
+    >>> loss_quantity("brier"), loss_quantity(cut_off)
+    ('brier loss', "loss 'cut_off'")
+    """
+    if isinstance(loss, str):
+        check_name("loss", loss, LOSSES)
+        return f"{loss} loss"
+    if not callable(loss):
+        raise DtypeError(
+            f"loss must be one of {', '.join(LOSSES)} or a function loss(model, X, y), got "
+            f"{type(loss).__name__}."
+        )
+    name = str(getattr(loss, "__name__", ""))
+    if re.fullmatch(LOSS_NAME, name) is None or name in LOSSES:
+        raise OptionError(
+            f"The certificate states the name of the loss, which cannot be {name!r:.60}: write a function "
+            f"with def, named in plain letters and otherwise than {' and '.join(LOSSES)}."
+        )
+    return f"loss '{name}'"
+
+
+def named_loss(quantity: str) -> str | None:
+    """Return the name of a loss that can be computed again from the classifier alone; None for others.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.row_losses import named_loss
+    >>> named_loss("brier loss"), named_loss("loss 'cut_off'")
+    ('brier', None)
+    """
+    return next((name for name in LOSSES if loss_quantity(name) == quantity), None)
+
+
+def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  # noqa: N803
+    """Compute the loss of a classifier on each row.
+
+    Raises
+    ------
+    OptionError
+        If a named loss is asked of a classifier without `predict_proba` or `classes_`.
+    ShapeError, DtypeError, DomainError
+        If there is not one number in [0, 1] per row, or what should be probabilities are none.
+    LabelError
+        If a row has a label that the probabilities know nothing of.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from pbgnet.certificates.row_losses import measure_losses
+    >>> guess = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
+    >>> measure_losses("linear", guess, [[0], [0]], ["no", "yes"]).values
+    array([0.25, 0.75])
+    """
+    quantity, labels = loss_quantity(loss), label_values(y)
+    if isinstance(loss, str):
+        probabilities, columns = _probabilities(model, X, labels, quantity)
+        values: Any = LOSSES[loss](probabilities, columns)
+    else:
+        values = loss(model, X, y)
+    measured = RowLosses(quantity, values)
+    if measured.values.size != labels.size:
+        raise ShapeError(
+            f"The {quantity} must be one number for each of the {labels.size} rows, got "
+            f"{measured.values.size}."
+        )
+    return measured
+
+
+def _linear(probabilities: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1 minus the probability of the true label."""
+    return np.asarray(1.0 - probabilities[np.arange(columns.size), columns])
+
+
+def _brier(probabilities: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Half the squared distance to 1 for the true label and 0 for the others."""
+    distance = probabilities.copy()
+    distance[np.arange(columns.size), columns] -= 1.0
+    return np.asarray(np.minimum(0.5 * np.sum(distance**2, axis=1), 1.0))
+
+
+LOSSES: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]] = {
+    "linear": _linear,
+    "brier": _brier,
+}
+"""The losses that have a name: functions of the probabilities and of the column of the true label."""
+
+
+def _probabilities(
+    model: Any,
+    X: Any,  # noqa: N803
+    labels: NDArray[Any],
+    quantity: str,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Ask for probabilities, and return them with the column of the true label of each row."""
+    ask, known = getattr(model, "predict_proba", None), getattr(model, "classes_", None)
+    if not callable(ask) or known is None:
+        lacking = "classes_, which names the columns of predict_proba" if callable(ask) else "predict_proba"
+        raise OptionError(
+            f"The {quantity} needs probabilities, and {type(model).__name__} has no {lacking}: pass the "
+            "fitted classifier itself, or a function loss(model, X, y)."
+        )
+    classes = check_label_set(label_values(known).tolist())
+    values = _as_array("What predict_proba returns", ask(X))
+    if values.shape != (labels.size, len(classes)):
+        raise ShapeError(
+            f"predict_proba must return {labels.size} rows with one probability for each of the "
+            f"{len(classes)} classes in classes_, got shape {values.shape}."
+        )
+    found = values.astype(np.float64)
+    # Written so that NaN fails it.
+    if not (np.all(np.abs(found.sum(axis=1) - 1.0) <= TOLERANCE) and np.all(found >= -TOLERANCE)):
+        raise DomainError(
+            "What predict_proba returns are no probabilities: those of a row must be at least 0 and add up "
+            "to 1. Scores become probabilities by calibration, as by scikit-learn's CalibratedClassifierCV."
+        )
+    places = {label: k for k, label in enumerate(classes)}
+    unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in places]
+    if unknown:
+        raise LabelError(
+            f"y holds the label {unknown[0]!r:.60}, to which the classifier gives no probability: its "
+            f"classes_ are {', '.join(map(repr, classes[:5]))}{' ...' if len(classes) > 5 else ''}. Write "
+            "the labels alike, or pass a function loss(model, X, y) that says what such a row costs."
+        )
+    columns = np.array([places[label] for label in labels.tolist()], dtype=np.int64)
+    return np.clip(found, 0.0, 1.0), columns
+
+
+def _as_losses(name: str, losses: Any) -> NDArray[np.float64]:
+    """Return one number in [0, 1] per row as a new array, or raise."""
+    values = _as_array(name, losses)
+    if values.ndim != 1 or values.size == 0:
+        raise ShapeError(
+            f"{name} must be one number for each row, got shape {values.shape}; do not average over rows."
+        )
+    if missing := int(np.sum(~np.isfinite(values))):
+        raise DomainError(f"{name} is NaN or infinite on {missing} of {values.size} rows.")
+    if values.min() < 0 or values.max() > 1:
+        raise DomainError(
+            f"{name} must lie in [0, 1] on each row, but goes from {float(values.min())!r} to "
+            f"{float(values.max())!r}. Divide it by its largest possible value (not by the largest on these "
+            "rows), or cut it off at 1."
+        )
+    return np.asarray(values.astype(np.float64) + 0.0)  # -0.0 becomes 0.0
+
+
+def _as_array(name: str, answer: Any) -> NDArray[Any]:
+    """Return what a classifier or a loss returned as an array of numbers, or raise."""
+    try:
+        values = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
+    except ValueError as error:  # lists of unequal lengths
+        raise ShapeError(f"{name} must be a regular array of numbers: {error}") from error
+    if values.dtype.kind not in "biuf":
+        raise DtypeError(f"{name} must be numbers, got {values.dtype}.")
+    return values
