@@ -72,24 +72,47 @@ def test_the_optimisation_is_that_of_the_appendix(name):
         "mnistLH": 64,
     }
     common = {
-        (
-            run.max_epochs,
-            run.plateau_patience,
-            run.stopping_patience,
-            run.pretraining_epochs,
-            run.n_predictions,
-        )
-        for run in study.runs
+        (run.max_epochs, run.plateau_patience, run.stopping_patience, run.n_predictions) for run in study.runs
     }
-    assert common == {(150, 5, 20, 20, 20)}
-    shares = {(run.validation_fraction, run.prior_fraction, run.delta, run.n_priors) for run in study.runs}
-    assert shares == {(0.2, 0.5, 0.05, 9)}
+    assert common == {(150, 5, 20, 20)}
+    shares = {(run.validation_fraction, run.prior_fraction, run.delta) for run in study.runs}
+    assert shares == {(0.2, 0.5, 0.05)}
     assert values(study, "constant") == {"paper"}
     paper = ("catoni", "adam")
     bound = ("seeger", "hybrid") if name == "exact" else paper
     for training, expected in {"mlp": paper, "loss": paper, "bound": bound, "pretrained": bound}.items():
         chosen = [run for run in study.runs if run.training == training]
         assert {(run.objective, run.solver) for run in chosen} == {expected}
+
+
+@pytest.mark.parametrize("name", ["paper", "variance"])
+def test_priors_are_those_of_the_paper(name):
+    study = load_study(name)
+    assert values(study, "n_priors") == {9}
+    assert values(study, "pretraining_epochs") == {20}
+    assert values(study, "initialisation") == {"xavier_normal"}
+    assert values(study, "restart") == {0}
+
+
+def test_the_exact_study_pays_for_the_priors_it_adds():
+    study = load_study("exact")
+    for training in ("bound", "pretrained"):
+        chosen = [run for run in study.runs if run.training == training]
+        # As the paper counts: a prior for each architecture, whatever the learning rate.
+        priors = {(run.architecture, run.initialisation, run.pretraining_epochs) for run in chosen}
+        assert len(priors) > 9
+        assert {run.n_priors for run in chosen} == {15}
+        assert len(priors) <= 15
+    assert values(study, "initialisation", training="bound") == {"xavier_normal", "pass_through"}
+    assert values(study, "pretraining_epochs", training="pretrained") == {20, 150}
+
+
+@pytest.mark.parametrize("training", ["mlp", "loss", "pretrained"])
+def test_only_runs_that_rest_on_their_first_weights_are_started_again(training):
+    study = load_study("exact")
+    assert values(study, "restart", training=training) == {0}
+    assert values(study, "initialisation", training=training) == {"xavier_normal"}
+    assert values(study, "restart", training="bound") == {0, 1, 2, 3, 4}
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -69,19 +69,19 @@ def test_main_results_by_hand(two_candidates):
 def test_the_honest_bound_pays_for_all_priors(two_candidates):
     _, results = two_candidates
     cell = main_results_table(results).cell("ads", "PBGNet", column="Honest bound")
-    # The paper counts 9 priors; two learning rates from one random prior are no more than that.
-    assert cell.value == pytest.approx(float(seeger_bound(0.12, 123.4, 2000, 0.05 / 9, "paper")))
+    # The study counts 15 priors; two learning rates from one random prior are no more than that.
+    assert cell.value == pytest.approx(float(seeger_bound(0.12, 123.4, 2000, 0.05 / 15, "paper")))
     assert cell.paper is None
     assert cell.verdict is None
 
 
 def test_pretrained_priors_are_all_counted(put):
     runs = exact_runs(dataset="ads", training="pretrained")
-    assert len(runs) == 27
+    assert len(runs) == 27 + 12
     records = [record_of(run, {"objective": numbers(0.03, 0.03, 0.06)}) for run in runs]
     (results,) = read_results(put(records), ["exact"])
     cell = main_results_table(results).cell("ads", "PBGNet_{pre}", column="Honest bound")
-    assert cell.value == pytest.approx(float(seeger_bound(0.03, 123.4, 2000, 0.05 / 27, "paper")))
+    assert cell.value == pytest.approx(float(seeger_bound(0.03, 123.4, 2000, 0.05 / 39, "paper")))
 
 
 def test_selected_models_by_hand(two_candidates):

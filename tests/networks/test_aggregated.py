@@ -191,6 +191,20 @@ def test_xavier_normal_has_its_variance_and_zero_intercepts():
     assert not torch.equal(weights[0][0], weights[0][1])
 
 
+@pytest.mark.parametrize("hidden", [(7,), (7, 5), (3, 7, 2)])
+def test_a_network_that_passes_on_is_its_first_linear_classifier(hidden):
+    generator = torch.Generator().manual_seed(0)
+    weights = initial_weights(4, hidden, initialisation="pass_through", generator=generator)
+    first = initial_weights(4, hidden, generator=torch.Generator().manual_seed(0))[0]
+    assert torch.equal(weights[0], first)
+    network = AggregatedNetwork(weights)
+    x = torch.randn(50, 4, generator=generator)
+    linear = AggregatedNetwork([weights[0][:1]])
+    # A neuron with weight 6 on one of d + 1 signs has the mean erf(6 / sqrt(2 (d + 1))) times that sign.
+    factor = math.prod(math.erf(6 / math.sqrt(2 * (d + 1))) for d in hidden)
+    torch.testing.assert_close(network(x), factor * linear(x), rtol=0, atol=1e-5)
+
+
 def test_zero_initialisation_needs_no_generator():
     network = AggregatedNetwork.initialise(4, (3,), initialisation="zero")
     assert (network(torch.ones(2, 4)) == 0).all()

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -16,7 +17,7 @@ def record_graph(
     *,
     warm_up: Callable[[], None] = lambda: None,
     generators: Sequence[torch.Generator] = (),
-    pool: tuple[int, int] | None = None,
+    pool: Any = None,
 ) -> torch.cuda.CUDAGraph:
     """Record what a function launches, which must never wait for the device; nothing of it is run.
 
@@ -29,7 +30,7 @@ def record_graph(
         Run beforehand on the stream of the recording: kernels are compiled and libraries loaded there.
     generators : sequence of torch.Generator, default=()
         Sources of randomness in `run`.
-    pool : optional
+    pool : handle of `torch.cuda.graph_pool_handle`, optional
         Memory to share with graphs that run one after the other.
     """
     here = torch.cuda.current_stream(device)
