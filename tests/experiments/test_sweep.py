@@ -2,12 +2,13 @@
 
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from pbgnet.experiments import LocalEngine, RunSpec, Store, run_study
 from pbgnet.experiments.batch import Rows, batches_of
-from pbgnet.experiments.engines import BATCHES_PER_GPU, execute
+from pbgnet.experiments.engines import execute
 from pbgnet.experiments.sweep import DATASET_ROWS, estimated_cost
 
 
@@ -245,10 +246,16 @@ def test_a_gpu_takes_several_batches_at_a_time(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr("pbgnet.experiments.engines.ThreadPoolExecutor", Pool)
-    for engine in (LocalEngine("cuda"), LocalEngine("cuda:1"), LocalEngine("cuda", 3), LocalEngine("cpu")):
+    sizes_of_memory = {"cuda": 141 << 30, "cuda:1": 16 << 30, "cuda:2": 2 << 30}
+    monkeypatch.setattr(
+        "torch.cuda.get_device_properties",
+        lambda device: SimpleNamespace(total_memory=sizes_of_memory[str(device)]),
+    )
+    engines = [LocalEngine(device) for device in (*sizes_of_memory, "cpu")]
+    for engine in (*engines, LocalEngine("cuda", 3)):
         with pytest.raises(KeyboardInterrupt):
             next(engine.train([], lambda run: None))
-    assert sizes == [BATCHES_PER_GPU, BATCHES_PER_GPU, 3, 1]
+    assert sizes == [24, 4, 1, 1, 3]
 
 
 def test_an_interrupt_leaves_batches_that_wait_untrained(study, source):

@@ -26,8 +26,10 @@ RowSource = Callable[[RunSpec], Rows]
 
 Batch = Sequence[RunSpec]
 
-# Small networks leave a GPU idle between their kernels; so many batches share it.
-BATCHES_PER_GPU = 8
+# Small networks leave a GPU idle between their kernels, so many batches share it: as threads of one process,
+# of which PyTorch has streams for 32, or as processes, each with libraries of its own in memory.
+THREADS_PER_GPU, PROCESSES_PER_GPU = 24, 8
+MEMORY_PER_THREAD = 4 << 30
 
 
 def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
@@ -77,7 +79,8 @@ class LocalEngine:
     ----------
     device : str
     n_workers : int, optional
-        Batches at a time; 8 on a GPU and 1 on a CPU unless given.
+        Batches at a time. Unless given, 1 on a CPU, and on a GPU as many as have 4 GiB of its memory each, at
+        most 24.
     """
 
     device: str = "cpu"
@@ -85,7 +88,7 @@ class LocalEngine:
 
     def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done."""
-        count = self.n_workers or (BATCHES_PER_GPU if self.device.startswith("cuda") else 1)
+        count = self.n_workers or _n_threads(torch.device(self.device))
         waiting = iter(batches)
         with ThreadPoolExecutor(count, thread_name_prefix="pbgnet-batch") as pool:
 
@@ -98,6 +101,13 @@ class LocalEngine:
                 running |= submit(itertools.islice(waiting, len(done)))
                 for future in done:
                     yield future.result()
+
+
+def _n_threads(device: torch.device) -> int:
+    if device.type != "cuda":
+        return 1
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(1, min(THREADS_PER_GPU, memory // MEMORY_PER_THREAD))
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ class RayEngine:
 
     address: str | None = None
     device: str = "cpu"
-    batches_per_gpu: int = BATCHES_PER_GPU
+    batches_per_gpu: int = PROCESSES_PER_GPU
 
     def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done."""

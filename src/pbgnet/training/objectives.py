@@ -65,7 +65,7 @@ class Objective(ABC):
 
     @abstractmethod
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
-        """Return the objective, float64, shape (R,)."""
+        """Return the objective, float64, shape (R,); not differentiable by autograd."""
 
     def slopes_at(self, loss: Tensor, weights: Sequence[Tensor]) -> Slopes:
         """Return all partial derivatives at a loss and at the penalty of the weights."""
@@ -73,8 +73,8 @@ class Objective(ABC):
         return self.slopes(loss, loss if self.is_linear else self.penalty(weights))
 
     def value_and_slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Slopes]:
-        """Return the objective, not differentiable by autograd, and all partial derivatives."""
-        return self.value(loss, penalty).detach(), self.slopes(loss, penalty)
+        """Return the objective and all partial derivatives."""
+        return self.value(loss, penalty), self.slopes(loss, penalty)
 
     @abstractmethod
     def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
@@ -163,18 +163,15 @@ class Seeger(_Divergence):
     constant: str = "maurer"
 
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
-        """The bound."""
-        loss = loss.clamp(0.0, 1.0)
-        return differentiable.seeger_bound(
-            loss, penalty, self.n, self.delta, self.constant, validate_args=False
-        )
+        """The bound; where the loss has left [0, 1] by rounding, at its end."""
+        return self.value_and_slopes(loss, penalty)[0]
 
     def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
         """Those of the inverse of kl."""
         return self.value_and_slopes(loss, penalty)[1]
 
     def value_and_slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Slopes]:
-        """The bound and its slopes, in one kernel."""
+        """The bound and its slopes, in one kernel: on a GPU, Newton's method on tensors is 500 of them."""
         kernel = find_kernel("step", loss.device)
         log_factor = _log_factor(self.n, self.delta, self.constant)
         bound, *slopes = kernel.seeger_bound(loss, penalty, log_factor, self.n)
