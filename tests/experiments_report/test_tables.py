@@ -195,6 +195,8 @@ def test_a_verdict_fits_the_difference_that_is_shown():
 
 def test_what_diverged_says_so():
     assert Cell(math.nan, form=ERROR).text == "not a number"
+    assert Cell(math.inf, form=ERROR).text == "∞"
+    assert latex_text(Cell(-math.inf, form=ERROR).text) == r"$-$$\infty$"
 
 
 def test_the_run_summary_by_hand(put):

@@ -30,6 +30,7 @@ LATEX = {
     "\N{EN DASH}": "--",
     "…": r"\ldots{}",
     "≈": r"$\approx$",
+    "∞": r"$\infty$",
     "▼": r"$\downarrow$",
     "▲": r"$\uparrow$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",

@@ -142,8 +142,10 @@ class Cell:
         return replace(self, paper=paper, form=form)
 
     def _written(self, value: float, deviation: float | None) -> str:
-        if not math.isfinite(value):
+        if math.isnan(value):
             return "not a number"
+        if math.isinf(value):
+            return "∞" if value > 0 else "\N{MINUS SIGN}∞"
         text = self.form.write(value)
         return text if deviation is None else f"{text} ± {self.form.write(deviation)}"
 
