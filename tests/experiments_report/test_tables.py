@@ -68,7 +68,9 @@ def test_main_results_by_hand(two_candidates):
 
 def test_the_honest_bound_pays_for_all_priors(two_candidates):
     _, results = two_candidates
-    cell = main_results_table(results).cell("ads", "PBGNet", column="Honest bound")
+    table = main_results_table(results)
+    assert "The bound pays for 15 priors" in " ".join(table.notes)
+    cell = table.cell("ads", "PBGNet", column="Honest bound")
     # The study counts 15 priors; two learning rates from one random prior are no more than that.
     assert cell.value == pytest.approx(float(seeger_bound(0.12, 123.4, 2000, 0.05 / 15, "paper")))
     assert cell.paper is None

@@ -134,7 +134,7 @@ def _write_study(results: StudyResults, folder: Path, files: list[Path]) -> Stud
         _write_table(table, folder, files)
     caption = (
         "Coloured bars are test errors, outlined bars train errors; the number on top is the bound on "
-        "the linear loss, with the paper's count of priors. Diamonds are the paper's test errors."
+        "the linear loss, with the study's count of priors. Diamonds are the paper's test errors."
     )
     drawing = _draw(main_results_figure(results), f"{results.study.name}-results", caption, folder, files)
     return StudyPart(results, tuple(tables), (drawing,))

@@ -28,8 +28,9 @@ HYPERPARAMETERS = (
 
 ABOUT_BOUNDS = (
     "Bounds are on the linear loss of the aggregate and hold with probability {confidence}; like the "
-    "paper's, they are rounded to the nearest, so these tables are no certificates. The bound counts "
-    "priors as the paper does, the honest bound pays for every prior that the selection could have chosen."
+    "paper's, they are rounded to the nearest, so these tables are no certificates. The bound pays for "
+    "{priors} priors (the paper: 9, one for each architecture), the honest bound for every prior that the "
+    "selection could have chosen."
 )
 PRETRAINED_ROWS = "The train error of PBGNet_{pre} is over the rows it is certified on."
 
@@ -144,4 +145,7 @@ def _notes(results: StudyResults, notes: tuple[str, ...], splits: Sequence[int])
     if any(0 < done < expected for done, expected in counts):
         extra.append("* selected among the runs that are finished; others are still to come or failed.")
     confidence = confidence_text(results)
-    return (*(note.replace("{confidence}", confidence) for note in notes), *extra)
+    priors = " or ".join(str(count) for count in sorted({run.n_priors for run in results.study.runs}))
+    # Not `format`: names with subscripts have braces.
+    filled = (note.replace("{confidence}", confidence).replace("{priors}", priors) for note in notes)
+    return (*filled, *extra)
