@@ -200,9 +200,19 @@ def test_a_network_that_passes_on_is_its_first_linear_classifier(hidden):
     network = AggregatedNetwork(weights)
     x = torch.randn(50, 4, generator=generator)
     linear = AggregatedNetwork([weights[0][:1]])
-    # A neuron with weight 6 on one of d + 1 signs has the mean erf(6 / sqrt(2 (d + 1))) times that sign.
-    factor = math.prod(math.erf(6 / math.sqrt(2 * (d + 1))) for d in hidden)
+    # A neuron with weight 9 on one of d + 1 signs has the mean erf(9 / sqrt(2 (d + 1))) times that sign.
+    factor = math.prod(math.erf(9 / math.sqrt(2 * (d + 1))) for d in hidden)
     torch.testing.assert_close(network(x), factor * linear(x), rtol=0, atol=1e-5)
+
+
+def test_standard_normal_weights_have_variance_one_in_every_layer():
+    generator = torch.Generator().manual_seed(0)
+    weights = initial_weights(
+        300, (100, 20), initialisation="standard_normal", generator=generator, replicas=(5,)
+    )
+    for weight in weights[:2]:
+        assert weight[..., :-1].var().item() == pytest.approx(1, rel=0.05)
+        assert (weight[..., -1] == 0).all()
 
 
 def test_zero_initialisation_needs_no_generator():

@@ -23,15 +23,29 @@ Out = Annotated[
 ]
 
 
+Stores = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--store",
+        metavar="FILE",
+        readable=False,
+        help="Store to read instead of that in the folder; repeat it where machines have shared the work. A "
+        "run in several of them counts once, the last one first.",
+    ),
+]
+
+
 @command
-def report(study: StudyName, out: Out = None, as_json: Json = False, debug: Debug = False) -> Result:
+def report(
+    study: StudyName, out: Out = None, store: Stores = None, as_json: Json = False, debug: Debug = False
+) -> Result:
     """Write the tables and figures of a study, finished or not, and one page with all of them."""
     from pbgnet.experiments import load_study
     from pbgnet.experiments.study_report import write_study_report
 
     name = load_study(study).name
     folder = out or Path("results") / name
-    written = write_study_report(folder / STORE, folder, [study])
+    written = write_study_report(store or folder / STORE, folder, [study])
 
     def show() -> None:
         echo(f"{len(written.files)} files in {folder}. Open {written.page} in a browser.")

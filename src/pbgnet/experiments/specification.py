@@ -55,8 +55,8 @@ class RunSpec:
     restart : int
         Runs that differ in it alone differ in the batches that minimise the bound, and in nothing else: they
         have the same prior.
-    initialisation : {"xavier_normal", "pass_through"}
-        The first weights, which are the prior of "bound"; see `pbgnet.networks.initial_weights`.
+    initialisation : {"xavier_normal", "standard_normal", "pass_through"}
+        The first weights, of which "bound" makes its prior; see `pbgnet.networks.initial_weights`.
     objective : {"catoni", "seeger"}
         The form of the bound that "bound" and "pretrained" minimise.
     solver : {"adam", "hybrid"}

@@ -132,16 +132,24 @@ def _runs(table: dict[str, Any]) -> Iterator[RunSpec]:
             "training": training,
             "batch_size": batch_sizes.get(dataset, batch_sizes["default"]),
         }
-        for seed, grid in itertools.product(table.get("seeds", [0]), _grids(table)):
+        for seed, (algorithms, grid) in itertools.product(table.get("seeds", [0]), _grids(table)):
+            if training not in {TRAININGS[algorithm] for algorithm in algorithms}:
+                continue
             fixed["seed"] = split_seed if seed == "split" else seed
             for values in itertools.product(*grid.values()):
                 yield _settled(RunSpec.from_dict(fixed | dict(zip(grid, values, strict=True))))
 
 
-def _grids(table: dict[str, Any]) -> list[dict[str, list[Any]]]:
-    """Return the one grid of a study, or the several whose runs it unites."""
-    grids = table["grid"] if isinstance(table["grid"], list) else [table["grid"]]
-    return [{name: _as_list(values) for name, values in grid.items()} for grid in grids]
+def _grids(table: dict[str, Any]) -> list[tuple[list[str], dict[str, list[Any]]]]:
+    """Return the one grid of a study, or the several whose runs it unites, and the algorithms of each."""
+    grids = []
+    for grid in table["grid"] if isinstance(table["grid"], list) else [table["grid"]]:
+        values = {name: _as_list(values) for name, values in grid.items()}
+        algorithms = values.pop("algorithms", table["algorithms"])
+        for algorithm in algorithms:
+            check_name("algorithm of a grid", algorithm, table["algorithms"])
+        grids.append((algorithms, values))
+    return grids
 
 
 def _settled(run: RunSpec) -> RunSpec:
@@ -149,16 +157,8 @@ def _settled(run: RunSpec) -> RunSpec:
     if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 stands for the exact aggregate
         run = replace(run, n_samples=None)
     if run.training in ("bound", "pretrained"):
-        run = replace(run, weight_decay=0.0)
-    else:
-        run = replace(run, solver="adam", objective="catoni")
-    if (
-        run.training != "bound"
-    ):  # only there are the first weights the prior, from which the bound has to go far
-        run = replace(run, restart=0, initialisation="xavier_normal")
-    if run.training != "pretrained":
-        run = replace(run, pretraining_epochs=RunSpec.pretraining_epochs)
-    return run
+        return replace(run, weight_decay=0.0)
+    return replace(run, restart=0, solver="adam", objective="catoni")
 
 
 def _as_list(values: Any) -> list[Any]:
