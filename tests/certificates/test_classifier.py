@@ -22,7 +22,7 @@ from pbgnet.certificates import (
     save_predictions,
     verify,
 )
-from pbgnet.certificates.checks import CHECKS, PREDICTION_CHECKS
+from pbgnet.certificates.checks import PREDICTION_CHECKS
 from pbgnet.certificates.words import round_up
 from pbgnet.estimators import PBGDClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
@@ -83,6 +83,18 @@ def test_the_bound_is_the_limit_of_the_count(n_classes):
     assert Certificate.from_json(certificate.to_json()) == certificate
 
 
+def test_one_row_is_no_rows(data):
+    x, y = data
+    assert (
+        "over the draw of the 1 certified row, "
+        in certify(sign, x[:1], y[:1], classes=[0, 1]).certificate.statement
+    )
+    assert (
+        "over the draw of the 2 certified rows, "
+        in certify(sign, x[:2], y[:2], classes=[0, 1]).certificate.statement
+    )
+
+
 def test_bounds_are_rounded_up_in_print(data):
     for confidence in np.linspace(0.8, 0.99, 12):
         certificate = certify(sign, *data, float(confidence)).certificate
@@ -119,6 +131,13 @@ def test_verification_with_and_without_the_classifier(data, tmp_path):
     (step,) = verify(folder, x, y, model=sign).trusted
     assert step.name == "certified rows"
     assert "fixed without these rows, and is the only one tried on them, is taken on trust" in step.detail
+    assert (
+        "so is that what it answers on a row depends on no other row, and that what is claimed (with or "
+        in step.detail
+    )
+    assert (
+        "without a loss or classes, and the confidence) was settled before the rows were seen" in step.detail
+    )
     several = verify(certify(sign, x, y, n_models=7), x, y, model=sign)
     assert "one of at most 7 tried on them" in str(several)
     other = verify(folder, x, y, model=lambda X: 1 - sign(X))
@@ -196,7 +215,7 @@ def test_changed_answers_are_caught(data, tmp_path):
         file.write_text(json.dumps({**genuine, key: value}))
         with pytest.raises(DamagedFileError, match=r"predictions\.json"):
             load_predictions(folder)
-        assert failed(verify(folder, x, y)) == {"files", *CHECKS}
+        assert failed(verify(folder, x, y)) == {"files", *PREDICTION_CHECKS}
 
 
 def test_folders_are_told_apart(data, tmp_path, model):

@@ -78,6 +78,7 @@ def test_it_is_saved_and_verified(vote, build, fresh, tmp_path):
     assert full.ok, str(full)
     assert [step.name for step in full.trusted] == ["certified rows", "reference"]
     assert "fixed without these rows, and is the only one tried on them" in str(full)
+    assert "what is claimed (the confidence, and the shares of it) was settled before the rows" in str(full)
     assert "that the certificate of the vote is right is taken on trust" in str(full)
     verified = verify(folder, fresh, model=names, reference=vote, reference_data=build("zero")[1:])
     assert verified.ok, str(verified)

@@ -3,10 +3,12 @@
 import dataclasses
 import itertools
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import MPContext
@@ -20,7 +22,7 @@ from pbgnet.bounds import chernoff_bound, clopper_pearson_bound, split_delta
 from pbgnet.certificates import Certificate, Evidence, Settings, Union, certify, load_predictions, verify
 from pbgnet.certificates import prediction_storage as storage
 from pbgnet.certificates.arguments import with_value
-from pbgnet.certificates.checks import CHECKS
+from pbgnet.certificates.checks import PREDICTION_CHECKS
 from pbgnet.certificates.claim import Claim
 from pbgnet.certificates.row_losses import RowLosses, measure_losses
 from pbgnet.certificates.words import round_up
@@ -246,8 +248,30 @@ def test_losses_of_0_and_1_are_bounded_no_better_than_their_count(n_errors):
 def test_a_loss_of_which_nothing_is_proved_is_said_to_be_so():
     x = np.tile([[1.0, 0.0]], (5, 1)) + np.zeros((5, 1))
     certificate = certify_quietly(Reads(), x, np.ones(5, dtype=int), loss="linear").certificate
-    assert "nothing is proved about the error rate of the classifier" in certificate.statement
-    assert certificate.statement.endswith("; nothing is proved about its expected linear loss, all together.")
+    neither = "nothing is proved about the error rate of the classifier, nor about its expected linear loss."
+    assert certificate.statement.endswith(f"rows, {neither}")
+
+
+def test_only_bounds_are_said_to_hold_together(data):
+    def ones(model, X, y):
+        return np.ones(len(y))
+
+    def statement(model, **options):
+        return certify(model, *data, **options).certificate.statement
+
+    plain, loss = statement(Reads(), loss=ones), "nothing is proved about its expected loss 'ones'."
+    assert re.search(rf"the classifier is at most 0\.\d+; {loss}$", plain)
+    each = statement(Reads(), loss=ones, class_conditional=True)
+    assert re.search(rf"it is at most .* of class 0 and at most .* of class 1, all together; {loss}$", each)
+    alone = statement(lambda X: 1 - data[1], loss=gap_of_none)
+    told = r"nothing is proved about the error rate of the classifier; its expected loss 'gap_of_none' is"
+    assert re.search(rf"{told} at most 0\.\d+\.$", alone)
+    both = statement(Reads(), loss="brier")
+    assert re.search(r"at most 0\.\d+; its expected brier loss is at most 0\.\d+, all together\.$", both)
+
+
+def gap_of_none(model, X, y):
+    return np.full(len(y), 0.25)
 
 
 def certify_quietly(*arguments, **options):
@@ -264,9 +288,9 @@ def test_losses_are_stored_to_the_last_bit(data, tmp_path):
     odd[:4] = [5e-324, np.nextafter(1.0, 0.0), 1.0, -0.0]
 
     def uneven(model, X, y):
-        return odd
+        return X[:, 2]
 
-    certified = certify(Reads(), x, y, loss=uneven)
+    certified = certify(Reads(), np.c_[x, odd], y, loss=uneven)
     folder = certified.save(tmp_path / "c")
     again = load_predictions(folder)
     assert again.losses.values.tobytes() == (odd + 0.0).tobytes()
@@ -314,6 +338,7 @@ def test_more_rows_than_could_be_read_back_are_not_saved(certified, tmp_path, mo
         ({"values": 0.5}, "must be a list of numbers"),
         ({"values": []}, "one number for each row"),
         ({"quantity": "error rate"}, "quantity must look like"),
+        ({"quantity": "loss 'linear'"}, "quantity must look like"),
         ({"quantity": "loss 'a' is 0; trust me; 'b'"}, "quantity must look like"),
         ({"quantity": 3}, "quantity must be a text"),
         ({"quantity": "brier loss"}, "it holds brier loss, where linear loss is claimed"),
@@ -327,7 +352,7 @@ def test_damaged_losses_are_not_read(certified, data, tmp_path, change, message)
     file.write_text(json.dumps({**genuine, "losses": {**genuine["losses"], **change}}))
     with pytest.raises(DamagedFileError, match=rf"predictions\.json.*{message}"):
         load_predictions(folder)
-    assert failed(verify(folder, *data)) == {"files", *CHECKS}
+    assert failed(verify(folder, *data)) == {"files", *PREDICTION_CHECKS}
 
 
 def test_losses_that_are_missing_or_not_numbers_are_not_read(certified, data, tmp_path):
@@ -362,8 +387,14 @@ def test_verification_says_what_is_on_trust(data, tmp_path):
     report = verify(folder, x, y)
     assert report.ok
     assert trusted(report) == {"answers", "losses", "certified rows"}
-    assert "the linear loss has these values is taken on trust; pass model" in str(report)
-    assert "that the loss was settled before them, is taken on trust" in str(report)
+    assert "the linear loss has these values is taken on trust; pass model)" in str(report)
+    told = (
+        "(that the classifier was fixed without these rows, and is the only one tried on them, is taken on "
+        "trust; so is that what it answers on a row, and the loss of a row, depend on no other row, and that "
+        "what is claimed (with or without a loss or classes, and the confidence) was settled before the rows "
+        "were seen)"
+    )
+    assert told in str(report)
     for loss in (None, "linear"):
         asked = verify(folder, x, y, model=Reads(), loss=loss)
         assert asked.ok
@@ -372,7 +403,8 @@ def test_verification_says_what_is_on_trust(data, tmp_path):
     report = verify(own, x, y, model=Reads())
     assert report.ok
     assert trusted(report) == {"losses", "certified rows"}
-    assert "the loss 'gap' has these values is taken on trust; pass model and loss" in str(report)
+    assert "the loss 'gap' has these values is taken on trust; pass loss)" in str(report)
+    assert "has these values is taken on trust; pass model and loss)" in str(verify(own, x, y))
     assert trusted(verify(own, x, y, model=Reads(), loss=gap)) == {"certified rows"}
     with pytest.raises(OptionError, match="pass it as model"):
         verify(own, x, y, loss=gap)
@@ -506,7 +538,7 @@ def test_more_other_or_fewer_claims_are_noticed(data, certified):
     assert "shares of delta" in steps(rate)
     assert "shares of delta" in steps(claim, rate)
     assert "shares of delta" in steps(rate, claim, claim)
-    for quantity in ("brier loss", "loss 'gap'", "loss 'linear'"):
+    for quantity in ("brier loss", "loss 'gap'", "loss 'linear_'"):
         assert "shares of delta" in steps(rate, dataclasses.replace(claim, quantity=quantity))
         assert "shares of delta" in steps(rate, claim, dataclasses.replace(claim, quantity=quantity))
     assert "shares of delta" in steps(rate, dataclasses.replace(claim, given_class="0"))
@@ -560,6 +592,7 @@ def test_numbers_of_a_network_are_not_slipped_in(data, certified):
         ("claims.1.quantity", "brier loss", "files"),
         ("claims.1.quantity", "loss '; nothing is wrong'", "files"),
         ("claims.1.quantity", "error rate", "files"),
+        ("claims.1.quantity", "loss 'linear'", "files"),
         ("claims.1.predictor", "prior's aggregate", "files"),
         ("claims.1.route", "seeger", "files"),
         ("claims", lambda v: v[:1], "files"),
@@ -638,14 +671,24 @@ def test_what_is_no_probability_is_refused(data, name, answer, error, message):
     [
         (0.5, ShapeError, r"one number for each row, got shape \(\); do not average"),
         ([0.5] * 7, ShapeError, "for each of the 120 rows, got 7"),
-        (np.full((120, 2), 0.5), ShapeError, r"got shape \(120, 2\)"),
+        (np.full((120, 2), 0.5), ShapeError, r"got shape \(120, 2\); return a flat array, one number per"),
+        (np.full((120, 1), 0.5), ShapeError, r"got shape \(120, 1\); return a flat array, one number per"),
         ([[0.5], [0.5, 0.5]], ShapeError, "regular array"),
         ([None] * 120, DtypeError, "must be numbers, got object"),
         (["0.5"] * 120, DtypeError, "must be numbers"),
         ([0.5 + 0j] * 120, DtypeError, "must be numbers"),
         ([0.5] * 118 + [np.nan, np.inf], DomainError, "NaN or infinite on 2 of 120 rows"),
-        ([0.5] * 119 + [3.0], DomainError, r"goes from 0.5 to 3.0. Divide it by its largest possible value"),
-        ([0.5] * 119 + [-0.1], DomainError, "goes from -0.1 to 0.5"),
+        ([0.5] * 119 + [3.0], DomainError, r"goes from 0.5 to 3.0. Divide it by .* or cut it off at 1\.$"),
+        (
+            [0.5] * 119 + [-0.1],
+            DomainError,
+            r"goes from -0.1 to 0.5. Add a constant .*, or cut it off at 0\.$",
+        ),
+        ([3.0] * 119 + [-0.1], DomainError, r"cut it off at 0\. Divide it by .* or cut it off at 1\.$"),
+        (np.ma.array([0.5] * 120, mask=np.arange(120) < 3), DomainError, "is masked in 3 of 120 places"),
+        (torch.zeros(120, dtype=torch.bfloat16), DtypeError, "that NumPy can read; convert it first"),
+        (torch.zeros(120, device="meta"), DtypeError, "that NumPy can read; convert it first"),
+        ([torch.zeros((), requires_grad=True)] * 120, DtypeError, "that NumPy can read; convert it first"),
     ],
 )
 def test_what_is_no_loss_is_refused(data, answer, error, message):
@@ -681,12 +724,16 @@ def test_classifiers_without_probabilities_are_refused(data):
     nameless = Reads()
     del nameless.classes_
     nameless.predict, nameless.predict_proba = Reads().predict, Reads().predict_proba
+    calibrate = "no predict_proba: fit it so .* probability=True or by scikit-learn's CalibratedClassifierCV"
     for model, lacking in (
-        (Reads().predict, "function|method has no predict_proba"),
-        (SVC().fit(x, y), "SVC has no predict_proba"),
-        (nameless, "Reads has no classes_, which names the columns"),
+        (Reads().predict, "method has no predict_proba: pass the fitted classifier itself"),
+        (SVC().fit(x, y), f"SVC has {calibrate}"),
+        (SVC().fit(x, y).predict, f"method has {calibrate}"),
+        (lambda X: Reads().predict(X), f"function has {calibrate}"),
+        (nameless, "Reads has no classes_, which names the columns of predict_proba: set it"),
     ):
-        with pytest.raises(OptionError, match=f"The brier loss needs probabilities.*({lacking})"):
+        told = f"The brier loss needs probabilities, and {lacking}, or pass a function loss"
+        with pytest.raises(OptionError, match=told):
             certify(model, *make_data(seed=1), loss="brier")
     # A function may do without.
     assert certify(nameless.predict, x, y, loss=lambda_free).certificate.expected_loss.value < 1
@@ -715,7 +762,7 @@ def test_pipelines_frames_and_columns_of_labels_work():
     assert trusted(verify(certified, rows, labels, model=fitted)) == {"certified rows"}
 
     def late(model, X, y):
-        return pd.Series(model.predict(X) != y.to_numpy()).astype(float)
+        return pd.Series(model.predict(X) != y).astype(float)
 
     own = certify(fitted, rows, labels, loss=late)
     assert own.certificate.expected_loss.value > own.certificate.error_rate.value

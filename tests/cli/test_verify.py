@@ -253,6 +253,27 @@ def test_a_folder_made_by_certify_is_shown_and_verified(run, tmp_path):
     assert "without labels" in run("show", tmp_path / "d").stdout
 
 
+def test_several_classifiers_and_classes_are_shown_as_such(run, tmp_path):
+    from pbgnet.certificates import certify
+
+    x = np.random.default_rng(0).normal(size=(90, 2))
+    y = np.arange(90) % 3
+
+    def shown(labels, n_models):
+        folder = tmp_path / f"{labels.max()}-{n_models}"
+        certify(lambda X: labels, x, labels, n_models=n_models).save(folder)
+        return run("show", folder).stdout
+
+    three = shown(y, 2)
+    assert "95 %, shared between 2 classifiers" in three
+    assert "Trivial: a guess among 3 classes" in three
+    assert "0.6667" in three
+    assert "coin" not in three
+    two = shown(y // 2, 1)
+    assert "shared between" not in two
+    assert "Trivial: a toss of a coin" in two
+
+
 def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
     from pbgnet.certificates import certify
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from pbgnet.certificates.fingerprints import label_values
 from pbgnet.certificates.inputs import TYPES, Label
-from pbgnet.exceptions import DtypeError, LabelError, ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
 
-__all__ = ["ask", "check_label_set", "known_labels", "label_indices", "predict_function"]
+__all__ = ["as_array", "ask", "check_label_set", "known_labels", "label_indices", "predict_function"]
 
 KINDS = {"O": "text", "b": "true/false", "i": "whole numbers", "f": "numbers with decimals"}
 
@@ -39,6 +39,42 @@ def predict_function(model: Any) -> Callable[[Any], Any]:
     return found
 
 
+def as_array(name: str, answer: Any) -> NDArray[Any]:
+    """Return what a classifier, or a loss, returned as an array; `name` says what it is, for the message.
+
+    Raises
+    ------
+    ShapeError
+        If it is lists of unequal lengths.
+    DomainError
+        If values are masked.
+    DtypeError
+        If NumPy cannot read it, as a tensor of a precision that NumPy does not have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.answers import as_array
+    >>> as_array("The loss", np.ma.array([0.5, 0.25], mask=[True, False]))
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DomainError: The loss is masked in 1 of 2 places; every row needs a value of its own.
+    """
+    if np.ma.is_masked(answer):
+        raise DomainError(
+            f"{name} is masked in {int(np.ma.getmaskarray(answer).sum())} of {answer.size} places; every row "
+            "needs a value of its own."
+        )
+    try:
+        if hasattr(answer, "detach") and hasattr(answer, "cpu"):  # a tensor, perhaps on a GPU
+            answer = answer.detach().cpu()
+        return np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
+    except ValueError as error:
+        raise ShapeError(f"{name} must be a regular array: {error}") from error
+    except (RuntimeError, TypeError) as error:
+        raise DtypeError(f"{name} must be an array that NumPy can read; convert it first: {error}") from error
+
+
 def ask(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
     """Have a classifier answer on n rows, and return its labels as `label_values` does.
 
@@ -49,8 +85,7 @@ def ask(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
     LabelError
         If an answer is missing or no label.
     """
-    answer = predict_function(model)(X)
-    values = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
+    values = as_array("What the classifier answers", predict_function(model)(X))
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n,):

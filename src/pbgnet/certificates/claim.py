@@ -8,7 +8,6 @@ from pbgnet.certificates.records import Limits, Record
 from pbgnet.exceptions import DomainError
 
 __all__ = [
-    "LOSS_NAME",
     "LOSS_QUANTITY",
     "PREDICTORS",
     "ROUTES",
@@ -20,9 +19,11 @@ __all__ = [
     "Union",
 ]
 
-LOSS_NAME = "[A-Za-z_][A-Za-z0-9_]{0,79}"
-LOSS_QUANTITY = f"linear loss|brier loss|loss '{LOSS_NAME}'"
-"""What a bound may speak of besides the error rate: a loss in [0, 1], perhaps a function of the user's."""
+LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(linear|brier)')[A-Za-z_][A-Za-z0-9_]{0,79}'"
+"""What a bound may speak of besides the error rate: a loss in [0, 1], perhaps a function of the user's.
+
+Such a function has another name than those losses that we define.
+"""
 
 PREDICTORS = (
     "vote",

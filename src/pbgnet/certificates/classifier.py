@@ -13,16 +13,16 @@ from pbgnet.certificates.certificate import Certificate
 from pbgnet.certificates.claim import Choices, Claim, Evidence, ReferenceRecord, Union
 from pbgnet.certificates.fingerprints import (
     DataFingerprints,
-    describe_data,
     fingerprint_features,
     fingerprint_split,
     label_values,
+    unchanged_data,
 )
 from pbgnet.certificates.inputs import Label
 from pbgnet.certificates.issue import now, versions
 from pbgnet.certificates.parts import BoundInputs, Fingerprints, SplitRecord
 from pbgnet.certificates.predictions import CertifiedPredictions, ExportedNetwork, fingerprint_predictions
-from pbgnet.certificates.row_losses import Loss, loss_quantity, measure_losses
+from pbgnet.certificates.row_losses import Loss, check_each_row, loss_quantity, measure_losses
 from pbgnet.certificates.rows import check_apart, count_duplicates, row_fingerprints
 from pbgnet.certificates.terms import check_class_size, delta_of
 from pbgnet.exceptions import (
@@ -66,7 +66,8 @@ def certify(
     ----------
     model : classifier or callable
         A fitted scikit-learn classifier or pipeline, anything with `predict`, or a function from rows to
-        labels. It, and all preprocessing in it, must have been fixed without these rows.
+        labels. It, and all preprocessing in it, must have been fixed without these rows, and must answer
+        each row by itself.
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
         Rows, independent draws from the distribution that the classifier will meet.
     y : array_like, shape (n,) or (n, 1)
@@ -87,8 +88,9 @@ def certify(
         Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
         probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
         the probabilities from 1 for the true label and 0 for the others. A function ``loss(model, X, y)``
-        returns one number in [0, 1] per row; the certificate states its name. To be settled before looking
-        at the rows.
+        gets X as it is and the labels as a flat array, and returns one number in [0, 1] per row, which must
+        depend on that row alone; the certificate states its name. To be settled before looking at the rows.
+        It is computed a second time on every second row, to see that it is the same there.
 
     Returns
     -------
@@ -102,6 +104,8 @@ def certify(
         If it does not answer with one label per row.
     UnknownNameError, OptionError, DtypeError, DomainError
         If there is no such loss, or it is not one number in [0, 1] per row.
+    UncertifiedError
+        If the classifier or the loss changes the rows in place, or the loss of a row depends on other rows.
 
     Warns
     -----
@@ -141,27 +145,31 @@ def certify(
         raise ShapeError(f"The table has {n} rows, but there are {values.size} labels.")
     if n == 0:
         raise DomainError("There is no row to certify; at least one is needed.")
-    fingerprints = refuse_seen_rows(model, X, values, training_data)
-    answers = ask(model, X, n)
-    known = known_labels(values, getattr(model, "classes_", None), classes)
-    truth = label_indices(values, known, "y holds")
-    predictions = label_indices(answers, known, "The classifier answers with")
+    losses = None
+    with unchanged_data(X, y) as data:
+        fingerprints = refuse_seen_rows(model, X, values, training_data)
+        answers = ask(model, X, n)
+        known = known_labels(values, getattr(model, "classes_", None), classes)
+        truth = label_indices(values, known, "y holds")
+        predictions = label_indices(answers, known, "The classifier answers with")
+        if loss is not None:
+            losses = measure_losses(loss, model, X, y)
+    if loss is not None and losses is not None:
+        check_each_row(losses, loss, model, X, y)
     choices = held_out_choices(known, bool(class_conditional), loss is not None)
     share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     wrong = predictions != truth
     claims = [_claim(wrong, share)]
     if class_conditional:
         claims += [_claim(wrong[truth == k], share, repr(label)) for k, label in enumerate(known)]
-    losses = None
-    if loss is not None:
-        losses = measure_losses(loss, model, X, y)
+    if losses is not None:
         claims.append(losses.claim(share))
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
         claims=tuple(claims),
         choices=choices,
-        data=describe_data(X, y),
+        data=data,
         n_duplicates=count_duplicates(fingerprints),
         predictions=fingerprint_predictions(known, predictions, losses=losses),
     )

@@ -15,7 +15,7 @@ from pbgnet.certificates.classifier import (
     refuse_rows_of_fit,
     refuse_seen_rows,
 )
-from pbgnet.certificates.fingerprints import DataFingerprints, fingerprint_columns, fingerprint_features
+from pbgnet.certificates.fingerprints import unchanged_data
 from pbgnet.certificates.model import CertifiedModel
 from pbgnet.certificates.predictions import (
     CertifiedPredictions,
@@ -28,7 +28,7 @@ from pbgnet.certificates.terms import delta_of
 from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.preprocessing.tables import count_rows
 
-__all__ = ["CHOICES", "certify_by_disagreement", "describe_rows"]
+__all__ = ["CHOICES", "certify_by_disagreement"]
 
 CHOICES = Choices("disagreement", (), (), ("disagreement",))
 """Nothing is chosen, and nothing is claimed besides."""
@@ -78,8 +78,8 @@ def certify_by_disagreement(
     Raises
     ------
     UncertifiedError
-        If the certified model is not what its certificate speaks of. Whether that certificate is right only
-        `verify` with its data can tell.
+        If the certified model is not what its certificate speaks of, or a classifier changes the rows in
+        place. Whether that certificate is right only `verify` with its data can tell.
     PriorLeakageError
         If the model or the classifier has seen one of the rows.
 
@@ -106,12 +106,13 @@ def certify_by_disagreement(
     m = count_rows(X)
     if m == 0:
         raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
-    rows = refuse_seen_rows(certified_model, X, None, training_data)
-    refuse_rows_of_fit(model, X)
-    refuse_rows_of_fit(predict, X)
     known = model.classes
-    vote = label_indices(ask(model, X, m), known, "The certified vote answers with")
-    answers = label_indices(ask(predict, X, m), known, "The classifier answers with")
+    with unchanged_data(X, None) as data:
+        rows = refuse_seen_rows(certified_model, X, None, training_data)
+        refuse_rows_of_fit(model, X)
+        refuse_rows_of_fit(predict, X)
+        vote = label_indices(ask(model, X, m), known, "The certified vote answers with")
+        answers = label_indices(ask(predict, X, m), known, "The classifier answers with")
     confidence = model.certificate.confidence if confidence is None else float(confidence)
     delta = delta_of(confidence)
     share = math.nextafter(delta * delta_share, 0.0)
@@ -126,18 +127,13 @@ def certify_by_disagreement(
         n_models=n_models,
         claims=(claim,),
         choices=CHOICES,
-        data=describe_rows(X),
+        data=data,
         n_duplicates=count_duplicates(rows),
         predictions=fingerprint_predictions(known, answers, vote),
         reference=reference,
         exported=exported,
     )
     return CertifiedPredictions(certificate, known, answers, vote, exported)
-
-
-def describe_rows(X: Any) -> DataFingerprints:  # noqa: N803
-    """Fingerprint rows without labels."""
-    return DataFingerprints(count_rows(X), fingerprint_features(X), "none", fingerprint_columns(X))
 
 
 def _reference(certificate: Certificate, delta: float) -> ReferenceRecord:

@@ -7,7 +7,8 @@ All kinds of NaN count as one: they all mean "missing".
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from pbgnet.exceptions import DtypeError, LabelError, ShapeError
-from pbgnet.preprocessing.tables import Column, as_numbers, column_names, is_frame, read_columns
+from pbgnet.exceptions import DtypeError, LabelError, ShapeError, UncertifiedError
+from pbgnet.preprocessing.tables import Column, as_numbers, column_names, count_rows, is_frame, read_columns
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -35,6 +36,7 @@ __all__ = [
     "fingerprint_table",
     "fingerprint_tensors",
     "label_values",
+    "unchanged_data",
 ]
 
 # Rows are hashed in blocks of about this many numbers, so that conversions need little memory.
@@ -94,13 +96,14 @@ class DataFingerprints:
         return fingerprint_json(["data", self.n_rows, self.features, self.labels, self.columns])
 
 
-def describe_data(X: Any, y: ArrayLike) -> DataFingerprints:  # noqa: N803
+def describe_data(X: Any, y: ArrayLike | None) -> DataFingerprints:  # noqa: N803
     """Fingerprint the parts of a data set as it was given to fit.
 
     Parameters
     ----------
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-    y : array_like, shape (n,) or (n, 1)
+    y : array_like, shape (n,) or (n, 1), or None
+        None for rows without labels.
 
     Examples
     --------
@@ -110,9 +113,38 @@ def describe_data(X: Any, y: ArrayLike) -> DataFingerprints:  # noqa: N803
     >>> one.features == other.features, one.labels == other.labels
     (True, False)
     """
-    return DataFingerprints(
-        int(label_values(y).size), fingerprint_features(X), fingerprint_labels(y), fingerprint_columns(X)
-    )
+    n_rows, labels = (count_rows(X), "none") if y is None else (label_values(y).size, fingerprint_labels(y))
+    return DataFingerprints(int(n_rows), fingerprint_features(X), labels, fingerprint_columns(X))
+
+
+@contextmanager
+def unchanged_data(X: Any, y: ArrayLike | None) -> Iterator[DataFingerprints]:  # noqa: N803
+    """Describe a data set as it is before a classifier or a loss works on it, and raise if that changes it.
+
+    Raises
+    ------
+    UncertifiedError
+        If the data are others at the end of the block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.fingerprints import unchanged_data
+    >>> X = np.eye(2)
+    >>> with unchanged_data(X, [0, 1]):
+    ...     X -= X.mean()
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.UncertifiedError: The classifier or the loss changed the rows or their labels in place,
+    so that its numbers are not those of the rows given; let it work on a copy.
+    """
+    before = describe_data(X, y)
+    yield before
+    if describe_data(X, y) != before:
+        raise UncertifiedError(
+            "The classifier or the loss changed the rows or their labels in place, so that its numbers are "
+            "not those of the rows given; let it work on a copy."
+        )
 
 
 def fingerprint_features(X: Any) -> str:  # noqa: N803

@@ -13,13 +13,13 @@ from pbgnet.certificates.claim import Choices, Claim, Evidence, ReferenceRecord,
 from pbgnet.certificates.claim_checks import evidence_text, outcome_of
 from pbgnet.certificates.classifier import count_errors, held_out_choices
 from pbgnet.certificates.disagreement import CHOICES
-from pbgnet.certificates.fingerprints import fingerprint_split, label_values
+from pbgnet.certificates.fingerprints import fingerprint_split, label_values, unchanged_data
 from pbgnet.certificates.inputs import Label
 from pbgnet.certificates.model import CertifiedModel
 from pbgnet.certificates.parts import BoundInputs
 from pbgnet.certificates.predictions import exported_network
 from pbgnet.certificates.reference import own_mismatch
-from pbgnet.certificates.row_losses import loss_quantity, measure_losses, named_loss
+from pbgnet.certificates.row_losses import LOSS_SLACK, loss_quantity, measure_losses, named_loss
 from pbgnet.certificates.rows import count_duplicates, row_fingerprints
 from pbgnet.certificates.subject import RELATIVE, Outcome, PredictionSubject, same
 from pbgnet.exceptions import ShapeError
@@ -35,9 +35,6 @@ __all__ = [
     "check_rows",
     "check_shares",
 ]
-
-# Losses computed again may differ by this much and no more: other machines round probabilities differently.
-LOSS_SLACK = 1e-6
 
 
 def check_predictions(subject: PredictionSubject) -> Outcome:
@@ -64,7 +61,8 @@ def check_answers(subject: PredictionSubject) -> Outcome:
         return Outcome(
             expected, told, False, "it is not the exported network that was counted; pass it itself"
         )
-    answers = ask(subject.model, subject.X, certified.predictions.size)
+    with unchanged_data(subject.X, subject.y):
+        answers = ask(subject.model, subject.X, certified.predictions.size)
     again = label_indices(answers, certified.classes, "The classifier answers with")
     differ = int(np.sum(again != certified.predictions))
     return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
@@ -81,10 +79,13 @@ def check_losses(subject: PredictionSubject) -> Outcome:
     expected = f"the {stored.values.size} values of the {stated} that are stored"
     loss = subject.loss if subject.loss is not None else named_loss(stated)
     if subject.model is None or loss is None:
-        wanted = "model" if loss is not None else "model and loss"
+        wanted = " and ".join(
+            name for name, value in (("model", subject.model), ("loss", loss)) if value is None
+        )
         note = f"not computed again: that the {stated} has these values is taken on trust; pass {wanted}"
         return Outcome(expected, expected, True, note, trusted=True)
-    again = measure_losses(loss, subject.model, subject.X, subject.y).values
+    with unchanged_data(subject.X, subject.y):
+        again = measure_losses(loss, subject.model, subject.X, subject.y).values
     if again.size != stored.values.size:
         return Outcome(expected, f"{again.size} values", False)
     gap = float(np.max(np.abs(again - stored.values)))
@@ -104,8 +105,16 @@ def check_rows(subject: PredictionSubject) -> Outcome:
         return Outcome(f"{answers} rows, all certified", f"{n} rows", False, "rows were added or left out")
     count = subject.certificate.n_priors
     number = "the only one tried on them" if count == 1 else f"one of at most {count} tried on them"
-    settled = "" if subject.certified.losses is None else ", and that the loss was settled before them"
-    note = f"that the classifier was fixed without these rows, and is {number}{settled}, is taken on trust"
+    each = "what it answers on a row depends"
+    if subject.certified.losses is not None:
+        each = "what it answers on a row, and the loss of a row, depend"
+    claimed = "with or without a loss or classes, and the confidence"
+    if subject.certificate.reference is not None:
+        claimed = "the confidence, and the shares of it"
+    note = (
+        f"that the classifier was fixed without these rows, and is {number}, is taken on trust; so is that "
+        f"{each} on no other row, and that what is claimed ({claimed}) was settled before the rows were seen"
+    )
     return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True, note, trusted=True)
 
 

@@ -18,7 +18,7 @@ from pbgnet.certificates.predictions import CertifiedPredictions
 from pbgnet.certificates.storage import load_model
 from pbgnet.exceptions import DamagedFileError, DomainError
 
-__all__ = ["load_certified", "load_predictions", "save_predictions"]
+__all__ = ["holds_predictions", "load_certified", "load_predictions", "save_predictions"]
 
 
 def save_predictions(
@@ -110,5 +110,19 @@ def load_certified(folder: str | os.PathLike[str]) -> CertifiedModel | Certified
     ...
     pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
     """
-    path = standing_folder(folder)
-    return load_predictions(folder) if (path / PREDICTIONS).is_file() else load_model(folder)
+    return load_predictions(folder) if holds_predictions(folder) else load_model(folder)
+
+
+def holds_predictions(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is that of a classifier that is not stored; it need not be readable.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.prediction_storage import holds_predictions
+    >>> holds_predictions("no/such/folder")
+    False
+    """
+    try:
+        return (standing_folder(folder) / PREDICTIONS).is_file()
+    except DamagedFileError:
+        return False

@@ -1,5 +1,6 @@
 """Losses of a classifier, one per row: named ones from its probabilities, or a function of the user's."""
 
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,19 +9,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.answers import check_label_set
+from pbgnet.certificates.answers import as_array, check_label_set
 from pbgnet.certificates.arguments import with_value
-from pbgnet.certificates.claim import LOSS_NAME, LOSS_QUANTITY, Claim, Evidence
+from pbgnet.certificates.claim import LOSS_QUANTITY, Claim, Evidence
 from pbgnet.certificates.evaluation import MEAN_ROUNDING, mean_loss
 from pbgnet.certificates.fingerprints import label_values
 from pbgnet.certificates.records import Limits, read_keys
-from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, LabelError, OptionError, ShapeError
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    LabelError,
+    OptionError,
+    PBGNetError,
+    ShapeError,
+    UncertifiedError,
+)
+from pbgnet.preprocessing.tables import take_rows
 from pbgnet.validation import check_name
 
-__all__ = ["LOSSES", "Loss", "RowLosses", "loss_quantity", "measure_losses", "named_loss"]
+__all__ = [
+    "LOSSES",
+    "LOSS_SLACK",
+    "Loss",
+    "RowLosses",
+    "check_each_row",
+    "loss_quantity",
+    "measure_losses",
+    "named_loss",
+]
 
 Loss = str | Callable[[Any, Any, Any], ArrayLike]
 """A name in `LOSSES`, or a function of classifier, rows and labels that returns numbers in [0, 1]."""
+
+LOSS_SLACK = 1e-6
+"""Losses computed again may differ by this much and no more: other machines, and other batches, round
+probabilities differently."""
 
 # Probabilities may leave [0, 1], and their sum may differ from 1, by this much: those in float32 do.
 TOLERANCE = 1e-4
@@ -91,7 +115,8 @@ def loss_quantity(loss: Loss) -> str:
     UnknownNameError
         If no loss has this name; the message lists those that there are.
     OptionError
-        If a function has no name that a certificate could state.
+        If a function has no name that a certificate could state, or does not take classifier, rows and
+        labels.
 
     Examples
     --------
@@ -109,12 +134,18 @@ def loss_quantity(loss: Loss) -> str:
             f"{type(loss).__name__}."
         )
     name = str(getattr(loss, "__name__", ""))
-    if re.fullmatch(LOSS_NAME, name) is None or name in LOSSES:
+    quantity = f"loss '{name}'"
+    if re.fullmatch(LOSS_QUANTITY, quantity) is None:
         raise OptionError(
             f"The certificate states the name of the loss, which cannot be {name!r:.60}: write a function "
             f"with def, named in plain letters and otherwise than {' and '.join(LOSSES)}."
         )
-    return f"loss '{name}'"
+    if not _takes_three(loss):
+        raise OptionError(
+            f"A loss is called as loss(model, X, y), which {name} cannot be. If it is a metric, call it in "
+            "a function of your own that returns one number for each row, not their mean."
+        )
+    return quantity
 
 
 def named_loss(quantity: str) -> str | None:
@@ -131,6 +162,8 @@ def named_loss(quantity: str) -> str | None:
 
 def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  # noqa: N803
     """Compute the loss of a classifier on each row.
+
+    A function gets the labels as a flat array of its own, in whatever form they were given.
 
     Raises
     ------
@@ -154,7 +187,7 @@ def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  
         probabilities, columns = _probabilities(model, X, labels, quantity)
         values: Any = LOSSES[loss](probabilities, columns)
     else:
-        values = loss(model, X, y)
+        values = loss(model, X, labels.copy())
     measured = RowLosses(quantity, values)
     if measured.values.size != labels.size:
         raise ShapeError(
@@ -162,6 +195,60 @@ def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  
             f"{measured.values.size}."
         )
     return measured
+
+
+def check_each_row(measured: RowLosses, loss: Loss, model: Any, X: Any, y: ArrayLike) -> None:  # noqa: N803
+    """Compute the loss again on every second row: that of a row must not depend on the others.
+
+    Raises
+    ------
+    UncertifiedError
+        If it does, or depends on chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.row_losses import check_each_row, measure_losses
+    >>> def rank(model, X, y):
+    ...     return np.argsort(np.argsort(X[:, 0])) / len(X)
+    >>> X, y = np.array([[0.1], [0.3], [0.2]]), [0, 1, 1]
+    >>> check_each_row(measure_losses(rank, None, X, y), rank, None, X, y)
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.UncertifiedError: On every second row alone, the loss 'rank' of a row differs by up to
+    0.17. It must depend on the row, its label and the classifier only: not on other rows, on chance, or on
+    arithmetic coarser than float32.
+    """
+    labels, where = label_values(y), f"On every second row alone, the {measured.quantity}"
+    only = "It must depend on the row, its label and the classifier only"
+    rows = np.arange(0, labels.size, 2)
+    some = [X[k] for k in rows] if isinstance(X, list | tuple) else take_rows(X, rows)
+    try:
+        again = measure_losses(loss, model, some, labels[rows]).values
+    except PBGNetError as error:
+        raise UncertifiedError(f"{where} cannot be had. {only}, not on other rows. {error}") from error
+    except Exception as error:
+        error.add_note(f"{where} cannot be had. {only}, not on other rows.")
+        raise
+    gap = float(np.max(np.abs(again - measured.values[rows])))
+    if gap > LOSS_SLACK:
+        raise UncertifiedError(
+            f"{where} of a row differs by up to {gap:.2g}. {only}: not on other rows, on chance, or on "
+            "arithmetic coarser than float32."
+        )
+
+
+def _takes_three(loss: Callable[..., Any]) -> bool:
+    """Whether a function can be called with classifier, rows and labels, as far as can be known."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):  # some that are not written in Python have none
+        return True
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        return False
+    return True
 
 
 def _linear(probabilities: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -192,13 +279,12 @@ def _probabilities(
     """Ask for probabilities, and return them with the column of the true label of each row."""
     ask, known = getattr(model, "predict_proba", None), getattr(model, "classes_", None)
     if not callable(ask) or known is None:
-        lacking = "classes_, which names the columns of predict_proba" if callable(ask) else "predict_proba"
         raise OptionError(
-            f"The {quantity} needs probabilities, and {type(model).__name__} has no {lacking}: pass the "
-            "fitted classifier itself, or a function loss(model, X, y)."
+            f"The {quantity} needs probabilities, and {type(model).__name__} has no {_lacking(model)}, or "
+            "pass a function loss(model, X, y)."
         )
     classes = check_label_set(label_values(known).tolist())
-    values = _as_array("What predict_proba returns", ask(X))
+    values = _as_numbers("What predict_proba returns", ask(X))
     if values.shape != (labels.size, len(classes)):
         raise ShapeError(
             f"predict_proba must return {labels.size} rows with one probability for each of the "
@@ -223,30 +309,43 @@ def _probabilities(
     return np.clip(found, 0.0, 1.0), columns
 
 
+def _lacking(model: Any) -> str:
+    """Say what a classifier lacks to give probabilities, and what to do about it."""
+    if callable(getattr(model, "predict_proba", None)):
+        return "classes_, which names the columns of predict_proba: set it"
+    if callable(getattr(getattr(model, "__self__", None), "predict_proba", None)):
+        return "predict_proba: pass the fitted classifier itself"
+    return (
+        "predict_proba: fit it so that it has, as by probability=True or by scikit-learn's "
+        "CalibratedClassifierCV"
+    )
+
+
 def _as_losses(name: str, losses: Any) -> NDArray[np.float64]:
     """Return one number in [0, 1] per row as a new array, or raise."""
-    values = _as_array(name, losses)
+    values = _as_numbers(name, losses)
     if values.ndim != 1 or values.size == 0:
-        raise ShapeError(
-            f"{name} must be one number for each row, got shape {values.shape}; do not average over rows."
-        )
+        advice = "return a flat array, one number per row" if values.ndim else "do not average over rows"
+        raise ShapeError(f"{name} must be one number for each row, got shape {values.shape}; {advice}.")
     if missing := int(np.sum(~np.isfinite(values))):
         raise DomainError(f"{name} is NaN or infinite on {missing} of {values.size} rows.")
-    if values.min() < 0 or values.max() > 1:
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 1:
+        advice = " Add a constant that does not depend on these rows, or cut it off at 0." if low < 0 else ""
+        if high > 1:
+            advice += (
+                " Divide it by its largest possible value (not by the largest on these rows), or cut it off "
+                "at 1."
+            )
         raise DomainError(
-            f"{name} must lie in [0, 1] on each row, but goes from {float(values.min())!r} to "
-            f"{float(values.max())!r}. Divide it by its largest possible value (not by the largest on these "
-            "rows), or cut it off at 1."
+            f"{name} must lie in [0, 1] on each row, but goes from {low!r} to {high!r}.{advice}"
         )
     return np.asarray(values.astype(np.float64) + 0.0)  # -0.0 becomes 0.0
 
 
-def _as_array(name: str, answer: Any) -> NDArray[Any]:
+def _as_numbers(name: str, answer: Any) -> NDArray[Any]:
     """Return what a classifier or a loss returned as an array of numbers, or raise."""
-    try:
-        values = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
-    except ValueError as error:  # lists of unequal lengths
-        raise ShapeError(f"{name} must be a regular array of numbers: {error}") from error
+    values = as_array(name, answer)
     if values.dtype.kind not in "biuf":
         raise DtypeError(f"{name} must be numbers, got {values.dtype}.")
     return values

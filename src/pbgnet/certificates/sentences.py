@@ -45,6 +45,7 @@ LOSSES = {
     ),
 }
 LOSS_SETTLED = "The loss was settled before these rows were looked at: no other was tried."
+LOSS_OF_ROW = "The loss of a row depends on that row, its label and the classifier alone, not on other rows."
 OWN_LOSS = "is a function of the user's, of classifier, row and label, with values in [0, 1]."
 NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
 
@@ -61,8 +62,9 @@ def statement(certificate: "Certificate") -> str:
     confidence = percent(certificate.confidence)
     if certificate.reference is not None:
         return _disagreement(certificate, confidence)
+    rows = "row" if rate.evidence.n == 1 else "rows"
     head = (
-        f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified rows"
+        f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified {rows}"
         f"{_sign_vectors(certificate)}, "
     )
     if loss is not None:
@@ -120,7 +122,8 @@ def percent(confidence: float) -> str:
 
 def _further_claims(certificate: "Certificate") -> str:
     """Return what is claimed of each class, and of the loss of a classifier."""
-    claims, told = certificate.class_conditional, ""
+    claims, told, open_end = certificate.class_conditional, "", ""
+    something = certificate.error_rate.value < 1 or bool(claims)
     if claims:
         parts = [f"at most {round_up(c.value)} among rows of class {c.given_class}" for c in claims]
         told += f"; it is {', '.join(parts[:-1])} and {parts[-1]}"
@@ -128,8 +131,8 @@ def _further_claims(certificate: "Certificate") -> str:
         if loss.value < 1:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
         else:
-            told += f"; nothing is proved about its expected {loss.quantity}"
-    return f"{told}, all together" if told else ""
+            open_end = f"{'; nothing is proved' if something else ', nor'} about its expected {loss.quantity}"
+    return told + (", all together" if told and something else "") + open_end
 
 
 def _sign_vectors(certificate: "Certificate") -> str:
@@ -223,7 +226,7 @@ def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
     return (
         "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
         count,
-        *(() if certificate.expected_loss is None else (LOSS_SETTLED,)),
+        *(() if certificate.expected_loss is None else (LOSS_SETTLED, LOSS_OF_ROW)),
     )
 
 

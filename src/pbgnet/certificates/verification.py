@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from pbgnet.certificates.checks import CHECKS, PREDICTION_CHECKS
 from pbgnet.certificates.model import CertifiedModel
-from pbgnet.certificates.prediction_storage import load_certified
+from pbgnet.certificates.prediction_storage import holds_predictions, load_certified
 from pbgnet.certificates.predictions import CertifiedPredictions
 from pbgnet.certificates.row_losses import Loss
 from pbgnet.certificates.subject import NetworkSubject, Outcome, PredictionSubject, Subject
@@ -137,7 +137,7 @@ def verify(
         Its labels, as the user has them. A disagreement has none.
     model : classifier or callable, optional
         The classifier of `certify` or `certify_by_disagreement`, which is then asked again. Without it,
-        that it answers as stored is taken on trust.
+        that it answers as stored is taken on trust. A network is stored, and needs none.
     reference : CertifiedModel, optional
         The certified vote of a disagreement. With it, that it is what its certificate speaks of, has the
         bound that is leant on and answers as stored is recomputed; without it, all of this is on trust.
@@ -152,6 +152,12 @@ def verify(
     -------
     VerificationReport
         `str` of it is a list a person can read.
+
+    Raises
+    ------
+    OptionError
+        If something is given that has no use here, such as a model or a loss for the certificate of a
+        network.
 
     Examples
     --------
@@ -169,19 +175,26 @@ def verify(
     >>> [step.name for step in verify(model, X, y).failures]
     ['data: labels', 'empirical risk', 'error rate', 'evidence', 'alternatives']
     """
-    if loss is not None and model is None:
-        raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
     read = VerificationStep("files", "a readable model", "a readable model", "ok")
     if not isinstance(certified, CertifiedModel | CertifiedPredictions):
+        names: list[str] = [*(PREDICTION_CHECKS if holds_predictions(certified) else CHECKS)]
         try:
             certified = load_certified(certified)
         except PBGNetError as error:
             read = VerificationStep("files", "a readable model", "a damaged one", "failed", str(error))
-            skipped = [_not_computed(name, "the model could not be read") for name in CHECKS]
+            skipped = [_not_computed(name, "the model could not be read") for name in names]
             return VerificationReport((read, *skipped))
     if isinstance(certified, CertifiedModel):
+        for name, given in {"model": model, "loss": loss}.items():
+            if given is not None:
+                raise OptionError(
+                    f"{name} is for a classifier that is not stored, and this is the certificate of a "
+                    "network; leave it out."
+                )
         subject = NetworkSubject(certified, X, y)
         return VerificationReport((read, *(_run(name, check, subject) for name, check in CHECKS.items())))
+    if loss is not None and model is None:
+        raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
     if reference_data is not None and reference is None:
         raise OptionError("reference_data are those of the certified vote; pass it as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)

@@ -78,7 +78,8 @@ def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequen
     from pbgnet.certificates.words import round_up
 
     inputs, loss = certificate.inputs, certificate.expected_loss
-    shared = f", shared between {certificate.n_priors} priors" if certificate.n_priors > 1 else ""
+    tried = "priors" if certificate.network is not None else "classifiers"
+    shared = f", shared between {certificate.n_priors} {tried}" if certificate.n_priors > 1 else ""
     rows = [("bound on the error rate", round_up(certificate.error_rate.value))]
     rows += [
         (f"  in class {claim.given_class}", round_up(claim.value)) for claim in certificate.class_conditional
@@ -102,11 +103,13 @@ def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequen
     )
 
 
-def certificate_bars(certificate: "Certificate", test_error: float | None, test_rows: int | None) -> None:
+def certificate_bars(
+    certificate: "Certificate", test_error: float | None, test_rows: int | None, *, n_classes: int = 2
+) -> None:
     """Print all bounds as bars, with what was measured and what is trivial."""
     from pbgnet.report.bars import Yardsticks, error_rate_bars, loss_bars
 
-    measured = Yardsticks(test_error=test_error, test_rows=test_rows)
+    measured = Yardsticks(test_error=test_error, test_rows=test_rows, n_classes=n_classes)
     echo("Error rate:")
     bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, measured))
     if loss := loss_bars(certificate, measured):

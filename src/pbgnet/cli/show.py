@@ -60,18 +60,22 @@ def _show_predictions(loaded: "CertifiedPredictions") -> Result:
         ("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"),
     )
     payload: dict[str, Any] = {"certificate": certificate.to_dict(), "classes": list(loaded.classes)}
-    return Result(payload, lambda: _show(certificate, facts, 0, None))
+    return Result(payload, lambda: _show(certificate, facts, 0, None, len(loaded.classes)))
 
 
 def _show(
-    certificate: "Certificate", facts: tuple[tuple[str, str], ...], n_prior_rows: int, tested: Tested | None
+    certificate: "Certificate",
+    facts: tuple[tuple[str, str], ...],
+    n_prior_rows: int,
+    tested: Tested | None,
+    n_classes: int = 2,
 ) -> None:
     echo(certificate.statement)
     echo()
     pairs(certificate_numbers(certificate, n_prior_rows))
     echo()
     test = (None, None) if tested is None else (tested.error_rate, tested.n_rows)
-    certificate_bars(certificate, *test)
+    certificate_bars(certificate, *test, n_classes=n_classes)
     echo()
     pairs(facts)
     echo()

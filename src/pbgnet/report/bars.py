@@ -43,14 +43,20 @@ class Yardsticks:
         Share of the rarer class: how often it errs to answer always with the other one.
     test_error, test_rows : float, int or None
         Error rate of the classifier on a test set, and its number of rows.
+    n_classes : int
+        Number of classes between which a guess is made.
     """
 
     minority: float | None = None
     test_error: float | None = None
     test_rows: int | None = None
+    n_classes: int = 2
 
     def trivial(self) -> Bar:
         """Return what can be had without learning."""
+        if self.n_classes > 2:
+            rate = 1 - 1 / self.n_classes
+            return Bar(f"Trivial: a guess among {self.n_classes} classes", rate, f"{rate:.4f}", "trivial")
         if self.minority is None:
             return Bar("Trivial: a toss of a coin", 0.5, "0.5", "trivial")
         name = "Trivial: always the more frequent class"
