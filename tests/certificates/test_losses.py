@@ -455,7 +455,7 @@ def test_losses_that_another_machine_rounds_otherwise_are_on_trust(data, certifi
     assert shifted(1e-9).ok
     assert trusted(shifted(1e-9)) == {"losses", "certified rows"}
     assert "as by rounding; the stored ones are on trust" in str(shifted(1e-9))
-    assert failed(shifted(1e-5)) == {"losses"}
+    assert failed(shifted(1e-4)) == {"losses"}
 
 
 def forge(certified, *, losses=None, **changes):

@@ -271,7 +271,11 @@ def test_seeds_are_those_of_the_split_where_the_file_says_so(write):
         (MINE.replace("[grid]", "[batch_size]"), OptionError, "lacks grid"),
         (MINE.replace("pbgnet_l", "pbgnet_x"), UnknownNameError, "pbgnet_x.*mlp.*pbgnet_pre"),
         (MINE.replace("max_epochs", "epochs"), OptionError, "no epochs; it has .*max_epochs"),
-        (MINE + 'algorithms = ["mlp", "pbgnet_x"]\n', UnknownNameError, "algorithm of a grid.*choose one of"),
+        (
+            MINE.replace("[grid]", '[grid]\nalgorithms = ["mlp"]'),
+            UnknownNameError,
+            "algorithm of a grid.*'mlp'",
+        ),
         (MINE.replace("hidden_size", "width"), OptionError, "no width; it has .*hidden_size"),
     ],
 )

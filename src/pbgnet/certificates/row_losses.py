@@ -42,7 +42,7 @@ __all__ = [
 Loss = str | Callable[[Any, Any, Any], ArrayLike]
 """A name in `LOSSES`, or a function of classifier, rows and labels that returns numbers in [0, 1]."""
 
-LOSS_SLACK = 1e-6
+LOSS_SLACK = 1e-5
 """Losses computed again may differ by this much and no more: other machines, and other batches, round
 probabilities differently."""
 
