@@ -18,36 +18,30 @@ Out = Annotated[
         "--out",
         metavar="DIR",
         readable=False,
-        help="Folder of the study, where reproduce has put its store; results/STUDY by default.",
-    ),
-]
-
-
-Stores = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--store",
-        metavar="FILE",
-        readable=False,
-        help="Store to read instead of that in the folder; repeat it where machines have shared the work. A "
-        "run in several of them counts once, the last one first.",
+        help="Folder of the study, where reproduce has put its store; results/STUDY by default. Stores of "
+        "other machines are read as well, if they are put there as runs-2.sqlite and so on.",
     ),
 ]
 
 
 @command
-def report(
-    study: StudyName, out: Out = None, store: Stores = None, as_json: Json = False, debug: Debug = False
-) -> Result:
+def report(study: StudyName, out: Out = None, as_json: Json = False, debug: Debug = False) -> Result:
     """Write the tables and figures of a study, finished or not, and one page with all of them."""
     from pbgnet.experiments import load_study
     from pbgnet.experiments.study_report import write_study_report
 
     name = load_study(study).name
     folder = out or Path("results") / name
-    written = write_study_report(store or folder / STORE, folder, [study])
+    written = write_study_report(_stores(folder), folder, [study])
 
     def show() -> None:
         echo(f"{len(written.files)} files in {folder}. Open {written.page} in a browser.")
 
     return Result({"study": name, "page": str(written.page), "files": list(map(str, written.files))}, show)
+
+
+def _stores(folder: Path) -> list[Path]:
+    """Return all stores in a folder; of a run in several of them, the last by name counts."""
+    first = folder / STORE
+    others = folder.glob(f"{first.stem}-*{first.suffix}")
+    return [first, *sorted(others)]
