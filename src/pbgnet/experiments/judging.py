@@ -48,19 +48,14 @@ def judge(
 
 
 def _bounds(run: RunSpec, n: int, divergence: Tensor, prefix: str, numbers: dict[str, Tensor]) -> None:
-    """Add the bound that pays for the priors, the same for one prior, and with Maurer's constant."""
+    """Add the bound that pays for the priors, and the C at which Catoni's bound is the same."""
     loss = numbers[f"{prefix}train_loss"]
     diverged = ~(torch.isfinite(loss) & torch.isfinite(divergence))
     loss = torch.where(diverged, 1.0, loss).clamp(0.0, 1.0)
     divergence = torch.where(diverged, 0.0, divergence)
     share = float(split_delta(run.delta, run.n_priors))
-    for name, delta, constant in (
-        ("bound", share, run.constant),
-        ("bound_of_one_prior", run.delta, run.constant),
-        ("bound_maurer", share, "maurer"),
-    ):
-        bound = torch.as_tensor(seeger_bound(loss, divergence, n, delta, constant))
-        numbers[f"{prefix}{name}"] = torch.where(diverged, torch.nan, bound)
+    bound = torch.as_tensor(seeger_bound(loss, divergence, n, share, run.constant))
+    numbers[f"{prefix}bound"] = torch.where(diverged, torch.nan, bound)
     best = catoni_optimal(loss, divergence, n, share, run.constant)
     numbers[f"{prefix}c"] = torch.as_tensor(best.c)
 

@@ -18,10 +18,24 @@ from pbgnet.training.evaluation import Trainable, batch_gradients
 from pbgnet.training.memory import Portion
 from pbgnet.training.objectives import Objective
 
-__all__ = ["Stepper"]
+__all__ = ["Stepper", "graph_sizes"]
 
 # Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
-STEPS_PER_GRAPH = 16
+STEPS_PER_GRAPH = range(12, 25)
+
+
+def graph_sizes(n_steps: int) -> list[int]:
+    """Divide the steps of an epoch between CUDA graphs, all alike if that can be: each kind is recorded.
+
+    Examples
+    --------
+    >>> from pbgnet.training.stepper import graph_sizes
+    >>> graph_sizes(60), graph_sizes(59), graph_sizes(7)
+    ([20, 20, 20], [24, 24, 11], [7])
+    """
+    size = max(STEPS_PER_GRAPH, key=lambda size: (n_steps % size == 0, size))
+    whole, rest = divmod(n_steps, size)
+    return [size] * whole + [rest] * bool(rest)
 
 
 class Stepper:
@@ -86,8 +100,7 @@ class Stepper:
         self.total.zero_()
         self._position.zero_()
         if self._capturable():
-            whole, rest = divmod(len(self.batches), STEPS_PER_GRAPH)
-            for n_steps in [STEPS_PER_GRAPH] * whole + [rest] * bool(rest):
+            for n_steps in graph_sizes(len(self.batches)):
                 self._captured(n_steps).replay()
         else:
             self._take_steps(len(self.batches))
