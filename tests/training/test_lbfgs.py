@@ -2,10 +2,12 @@
 
 import itertools
 
+import pytest
 import torch
 from scipy import optimize
 
 from pbgnet.training import minimise_lbfgs
+from pbgnet.training.lbfgs import MEMORY, _Curvature
 
 
 def rosenbrock(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -28,6 +30,45 @@ def test_problems_side_by_side_take_the_path_they_take_alone():
     for r in range(len(STARTS)):
         alone = minimise_lbfgs(rosenbrock, STARTS[r : r + 1], max_iterations=12)
         torch.testing.assert_close(together[r : r + 1], alone)
+
+
+def two_loops(gradient, pairs):
+    """Algorithm 7.4 on vectors, as the book has it; pairs from the oldest to the latest."""
+    q, alphas = gradient.clone(), []
+    for s, y in reversed(pairs):
+        alphas.append((s @ q) / (s @ y))
+        q -= alphas[-1] * y
+    s, y = pairs[-1]
+    r = (s @ y) / (y @ y) * q
+    for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
+        r += (alpha - (y @ r) / (s @ y)) * s
+    return -r
+
+
+@pytest.mark.parametrize("count", [1, 5, MEMORY, MEMORY + 7])
+def test_directions_are_those_of_the_book(count):
+    generator = torch.Generator().manual_seed(count)
+    root = torch.randn(20, 20, generator=generator, dtype=torch.float64)
+    hessian = root @ root.T + torch.eye(20)
+    steps = torch.randn(count, 2, 20, generator=generator, dtype=torch.float64)
+    gradient = torch.randn(2, 20, generator=generator, dtype=torch.float64)
+    curvature = _Curvature(gradient)
+    for step in steps:
+        curvature.remember(torch.tensor([True, True]), step, step @ hessian)
+        curvature.remember(torch.tensor([False, False]), gradient, gradient)  # nobody has taken that step
+    direction, slope = curvature.descent(gradient)
+    for r in range(2):
+        pairs = [(s[r], s[r] @ hessian) for s in steps[-MEMORY:]]
+        torch.testing.assert_close(direction[r], two_loops(gradient[r], pairs), rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(slope, (gradient * direction).sum(dim=1))
+
+
+def test_further_numbers_are_those_of_the_points_reached():
+    def check(iteration, x, value, total):
+        torch.testing.assert_close(total, x.sum(dim=1))
+        torch.testing.assert_close(value, rosenbrock(x)[0])
+
+    minimise_lbfgs(lambda x: (*rosenbrock(x), x.sum(dim=1)), STARTS, max_iterations=40, on_iteration=check)
 
 
 def test_no_problem_waits_for_another():
