@@ -1,4 +1,4 @@
-"""Small certified models on mixed tables, made in a moment."""
+"""Small certified models on mixed tables, made in a moment, and a classifier that reads its answers."""
 
 import numpy as np
 import pytest
@@ -34,6 +34,42 @@ def make_network(n_features, hidden=(4,), seed=7, prior="random"):
     if hidden:
         weights[-1] += 2.0
     return AggregatedNetwork(weights, start)
+
+
+class Reads:
+    """A classifier whose probabilities are the first columns of the rows."""
+
+    def __init__(self, classes=(0, 1)):
+        self.classes_ = np.array(classes)
+
+    def predict_proba(self, X):
+        return np.asarray(X)[:, : len(self.classes_)]
+
+    def predict(self, X):
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+
+def make_data(n=120, seed=0, classes=(0, 1)):
+    """Probabilities, with labels drawn by them."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(len(classes), 0.4), size=n)
+    places = [rng.choice(len(classes), p=row) for row in p]
+    return p, np.array(classes)[places]
+
+
+def gap(model, X, y):
+    """Distance of the label from the probability of 1, squared: the brier loss by another name."""
+    return (model.predict_proba(X)[:, 1] - np.asarray(y)) ** 2
+
+
+def failed(report):
+    """Names of the steps that a verification refused."""
+    return {step.name for step in report.failures}
+
+
+def trusted(report):
+    """Names of the steps that a verification took on trust."""
+    return {step.name for step in report.trusted}
 
 
 @pytest.fixture

@@ -37,6 +37,8 @@ from pbgnet.exceptions import (
     ShapeError,
 )
 
+from .conftest import failed
+
 
 def make_data(n, seed=0, n_classes=2):
     rng = np.random.default_rng(seed)
@@ -52,10 +54,6 @@ def names(y):
 @pytest.fixture
 def data():
     return make_data(200)
-
-
-def failed(report):
-    return {step.name for step in report.failures}
 
 
 def sign(X):

@@ -21,9 +21,7 @@ from pbgnet.exceptions import (
 )
 from pbgnet.networks import AggregatedNetwork
 
-
-def failed(report):
-    return {step.name for step in report.failures}
+from .conftest import failed
 
 
 def names(X, threshold=0.0):

@@ -19,11 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pbgnet.bounds import chernoff_bound, clopper_pearson_bound, split_delta
-from pbgnet.certificates import Certificate, Evidence, Settings, Union, certify, load_predictions, verify
+from pbgnet.certificates import Certificate, certify, load_predictions, verify
 from pbgnet.certificates import prediction_storage as storage
 from pbgnet.certificates.arguments import with_value
 from pbgnet.certificates.checks import PREDICTION_CHECKS
-from pbgnet.certificates.claim import Claim
 from pbgnet.certificates.row_losses import RowLosses, measure_losses
 from pbgnet.certificates.words import round_up
 from pbgnet.estimators import PBGDClassifier, PBGNetClassifier
@@ -38,34 +37,10 @@ from pbgnet.exceptions import (
     UnknownNameError,
 )
 
+from .conftest import Reads, failed, gap, make_data, trusted
+
 MP = MPContext()
 MP.prec = 300
-
-
-class Reads:
-    """A classifier whose probabilities are the first columns of the rows."""
-
-    def __init__(self, classes=(0, 1)):
-        self.classes_ = np.array(classes)
-
-    def predict_proba(self, X):
-        return np.asarray(X)[:, : len(self.classes_)]
-
-    def predict(self, X):
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-
-
-def make_data(n=120, seed=0, classes=(0, 1)):
-    """Probabilities, with labels drawn by them."""
-    rng = np.random.default_rng(seed)
-    p = rng.dirichlet(np.full(len(classes), 0.4), size=n)
-    places = [rng.choice(len(classes), p=row) for row in p]
-    return p, np.array(classes)[places]
-
-
-def gap(model, X, y):
-    """Distance of the label from the probability of 1, squared: the brier loss by another name."""
-    return (model.predict_proba(X)[:, 1] - np.asarray(y)) ** 2
 
 
 @pytest.fixture
@@ -76,14 +51,6 @@ def data():
 @pytest.fixture
 def certified(data):
     return certify(Reads(), *data, loss="linear")
-
-
-def failed(report):
-    return {step.name for step in report.failures}
-
-
-def trusted(report):
-    return {step.name for step in report.trusted}
 
 
 def exact_inverse(mean, n, delta):
@@ -376,255 +343,6 @@ def test_losses_that_are_missing_or_not_numbers_are_not_read(certified, data, tm
         file.write_text(text.replace(repr(genuine["losses"]["values"][0]), number, 1))
         with pytest.raises(DamagedFileError, match=r"predictions\.json"):
             load_predictions(folder)
-
-
-# Verification, and those who would cheat it
-
-
-def test_verification_says_what_is_on_trust(data, tmp_path):
-    x, y = data
-    folder = certify(Reads(), x, y, loss="linear").save(tmp_path / "a")
-    report = verify(folder, x, y)
-    assert report.ok
-    assert trusted(report) == {"answers", "losses", "certified rows"}
-    assert "the linear loss has these values is taken on trust; pass model)" in str(report)
-    told = (
-        "(that the classifier was fixed without these rows, and is the only one tried on them, is taken on "
-        "trust; so is that what it answers on a row, and the loss of a row, depend on no other row, and that "
-        "what is claimed (with or without a loss or classes, and the confidence) was settled before the rows "
-        "were seen)"
-    )
-    assert told in str(report)
-    for loss in (None, "linear"):
-        asked = verify(folder, x, y, model=Reads(), loss=loss)
-        assert asked.ok
-        assert trusted(asked) == {"certified rows"}
-    own = certify(Reads(), x, y, loss=gap).save(tmp_path / "b")
-    report = verify(own, x, y, model=Reads())
-    assert report.ok
-    assert trusted(report) == {"losses", "certified rows"}
-    assert "the loss 'gap' has these values is taken on trust; pass loss)" in str(report)
-    assert "has these values is taken on trust; pass model and loss)" in str(verify(own, x, y))
-    assert trusted(verify(own, x, y, model=Reads(), loss=gap)) == {"certified rows"}
-    with pytest.raises(OptionError, match="pass it as model"):
-        verify(own, x, y, loss=gap)
-
-
-def test_another_loss_or_classifier_is_noticed(data, certified):
-    x, y = data
-
-    class Bolder(Reads):
-        def predict_proba(self, X):
-            p = super().predict_proba(X) ** 2
-            return p / p.sum(axis=1, keepdims=True)
-
-    def other(model, X, y):
-        return gap(model, X, y)
-
-    def gap_of_another_name(model, X, y):
-        return gap(model, X, y)
-
-    gap_of_another_name.__name__ = "gap"
-    own = certify(Reads(), x, y, loss=gap)
-    assert failed(verify(certified, x, y, model=Bolder())) == {"losses"}
-    assert "values that differ by up to 0." in str(verify(certified, x, y, model=Bolder()))
-    assert failed(verify(certified, x, y, model=Reads(), loss="brier")) == {"losses"}
-    assert failed(verify(certified, x, y, model=Reads(), loss=gap)) == {"losses"}
-    assert failed(verify(own, x, y, model=Reads(), loss="brier")) == {"losses"}
-    assert failed(verify(own, x, y, model=Reads(), loss=other)) == {"losses"}
-    assert verify(own, x, y, model=Reads(), loss=gap_of_another_name).ok
-    assert failed(verify(own, x, y, model=Reads(), loss=lambda *_: own.losses.values)) == {"losses"}
-    none = certify(Reads(), x, y)
-    assert failed(verify(none, x, y, model=Reads(), loss="linear")) == {"losses"}
-    assert failed(verify(certified, x, y, model=Reads((1, 0)))) == {"answers", "losses"}
-    assert "losses" in failed(verify(certified, x, y, model=Reads().predict))
-    flipped = np.r_[1 - y[0], y[1:]]
-    assert "losses" in failed(verify(certified, x, flipped, model=Reads()))
-    assert "losses" in failed(verify(certified, x[:-1], y[:-1], model=Reads()))
-
-
-def test_losses_that_another_machine_rounds_otherwise_are_on_trust(data, certified):
-    def shifted(by):
-        class Shifted(Reads):
-            def predict_proba(self, X):
-                p = super().predict_proba(X)
-                return np.stack([p[:, 0] * (1 - by), 1 - p[:, 0] * (1 - by)], axis=1)
-
-        return verify(certified, *data, model=Shifted())
-
-    assert shifted(1e-9).ok
-    assert trusted(shifted(1e-9)) == {"losses", "certified rows"}
-    assert "as by rounding; the stored ones are on trust" in str(shifted(1e-9))
-    assert failed(shifted(1e-4)) == {"losses"}
-
-
-def forge(certified, *, losses=None, **changes):
-    """Change claims or other fields, and make everything that is derived, seal included, anew."""
-    changed = certified if losses is None else dataclasses.replace(certified, losses=losses)
-    prints = dataclasses.replace(certified.certificate.fingerprints, predictions=changed.fingerprint())
-    certificate = dataclasses.replace(certified.certificate, **{"fingerprints": prints, **changes})
-    return dataclasses.replace(changed, certificate=Certificate.from_json(certificate.to_json()))
-
-
-def smaller(certified):
-    return RowLosses(certified.losses.quantity, certified.losses.values / 2)
-
-
-def test_changed_losses_are_noticed(data, certified):
-    x, y = data
-    lower = smaller(certified)
-    assert failed(verify(dataclasses.replace(certified, losses=lower), x, y)) == {
-        "answers stored",
-        "evidence",
-    }
-    assert failed(verify(forge(certified, losses=lower), x, y)) == {"evidence"}
-    rate, claim = certified.certificate.claims
-    bold = forge(certified, losses=lower, claims=(rate, lower.claim(claim.delta)))
-    assert trusted(verify(bold, x, y)) == {"answers", "losses", "certified rows"}
-    assert failed(verify(bold, x, y, model=Reads())) == {"losses"}
-    # The same numbers on other rows have the same mean.
-    turned = RowLosses("linear loss", certified.losses.values[::-1])
-    assert failed(verify(dataclasses.replace(certified, losses=turned), x, y)) == {"answers stored"}
-    assert failed(verify(forge(certified, losses=turned), x, y, model=Reads())) == {"losses"}
-
-
-def test_changed_evidence_is_noticed(data, certified):
-    x, y = data
-    rate, claim = certified.certificate.claims
-    given = claim.evidence
-    for evidence in (
-        dataclasses.replace(given, empirical_risk=given.empirical_risk / 2),
-        dataclasses.replace(given, empirical_risk=np.nextafter(given.empirical_risk, 0.0)),
-        dataclasses.replace(given, n=1000),
-        dataclasses.replace(given, numerical_error=0.0),
-        dataclasses.replace(given, n_draws=10**6, sampling_delta=claim.delta),
-        dataclasses.replace(given, n_errors=0),
-        dataclasses.replace(given, divergence=0.0),
-        dataclasses.replace(given, margin_error=0.1),
-        dataclasses.replace(given, reference_bound=0.0),
-    ):
-        lie = with_value(dataclasses.replace(claim, evidence=evidence))
-        assert failed(verify(forge(certified, claims=(rate, lie)), x, y)) == {"evidence"}
-    low = dataclasses.replace(claim, value=claim.value - 1e-6)
-    assert failed(verify(forge(certified, claims=(rate, low)), x, y)) == {"bound"}
-
-
-def test_delta_is_not_spent_twice(data, certified):
-    x, y = data
-    rate, claim = certified.certificate.claims
-    choices = certified.certificate.choices
-    whole = [with_value(dataclasses.replace(each, delta=0.05)) for each in (rate, claim)]
-    unpaid = dataclasses.replace(choices, unions=())
-    assert failed(verify(forge(certified, claims=tuple(whole)), x, y)) == {"delta"}
-    assert failed(verify(forge(certified, claims=(rate, whole[1])), x, y)) == {"delta"}
-    assert failed(verify(forge(certified, claims=(whole[0], claim)), x, y)) == {"delta"}
-    assert failed(verify(forge(certified, claims=tuple(whole), choices=unpaid), x, y)) == {"shares of delta"}
-    for unions in (
-        (Union(choices.unions[0].what, 1),),
-        (Union("the error rate", 2),),
-        (*choices.unions, Union("more", 1)),
-    ):
-        lie = dataclasses.replace(choices, unions=unions)
-        assert "shares of delta" in failed(verify(forge(certified, choices=lie), x, y))
-
-
-def test_more_other_or_fewer_claims_are_noticed(data, certified):
-    x, y = data
-    rate, claim = certified.certificate.claims
-
-    def steps(*claims):
-        return failed(verify(forge(certified, claims=claims), x, y, model=Reads()))
-
-    assert "shares of delta" in steps(rate)
-    assert "shares of delta" in steps(claim, rate)
-    assert "shares of delta" in steps(rate, claim, claim)
-    for quantity in ("brier loss", "loss 'gap'", "loss 'linear_'"):
-        assert "shares of delta" in steps(rate, dataclasses.replace(claim, quantity=quantity))
-        assert "shares of delta" in steps(rate, claim, dataclasses.replace(claim, quantity=quantity))
-    assert "shares of delta" in steps(rate, dataclasses.replace(claim, given_class="0"))
-    assert "shares of delta" in steps(rate, claim, dataclasses.replace(claim, given_class="0"))
-    by_class = certify(Reads(), x, y, class_conditional=True).certificate.class_conditional
-    assert "shares of delta" in steps(rate, *by_class, claim)
-    assert "shares of delta" in steps(rate, dataclasses.replace(claim, settings=Settings(constant="paper")))
-    other = dataclasses.replace(certified.certificate, alternatives=(claim,))
-    assert "shares of delta" in failed(verify(dataclasses.replace(certified, certificate=other), x, y))
-    # The loss was never stored, or is stored and not claimed.
-    plain = certify(Reads(), x, y)
-    both = dataclasses.replace(plain.certificate, claims=certified.certificate.claims)
-    assert {"shares of delta", "evidence"} <= failed(
-        verify(dataclasses.replace(plain, certificate=both), x, y)
-    )
-    quiet = dataclasses.replace(plain, losses=certified.losses)
-    assert {"answers stored", "shares of delta"} <= failed(verify(quiet, x, y))
-
-
-def test_a_loss_cannot_change_its_name(data, certified):
-    """A mild function of the user's does not pass for the linear loss, whatever is sealed anew."""
-    x, y = data
-
-    def mild(model, X, y):
-        return np.zeros(len(y))
-
-    own = certify(Reads(), x, y, loss=mild)
-    rate, claim = own.certificate.claims
-    renamed = RowLosses("linear loss", own.losses.values)
-    lie = forge(own, losses=renamed, claims=(rate, dataclasses.replace(claim, quantity="linear loss")))
-    assert verify(own, x, y, model=Reads(), loss=mild).ok
-    assert failed(verify(lie, x, y, model=Reads())) == {"losses"}
-    half = forge(own, claims=(rate, dataclasses.replace(claim, quantity="linear loss")))
-    assert failed(verify(half, x, y, model=Reads(), loss=mild)) == {"shares of delta"}
-
-
-def test_numbers_of_a_network_are_not_slipped_in(data, certified):
-    inputs = certified.certificate.inputs
-    for name in ("empirical_risk", "numerical_error", "divergence", "n_left_out"):
-        lie = forge(certified, inputs=dataclasses.replace(inputs, **{name: 0}))
-        assert failed(verify(lie, *data, model=Reads())) == {"error rate"}
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "step"),
-    [
-        ("claims.1.value", lambda v: v / 2, "bound"),
-        ("claims.1.evidence.empirical_risk", 0.0, "evidence"),
-        ("claims.1.evidence.numerical_error", 0.0, "evidence"),
-        ("claims.1.delta", 0.05, "delta"),
-        ("claims.1.quantity", "brier loss", "files"),
-        ("claims.1.quantity", "loss '; nothing is wrong'", "files"),
-        ("claims.1.quantity", "error rate", "files"),
-        ("claims.1.quantity", "loss 'linear'", "files"),
-        ("claims.1.predictor", "prior's aggregate", "files"),
-        ("claims.1.route", "seeger", "files"),
-        ("claims", lambda v: v[:1], "files"),
-        ("choices.unions.0.count", 1, "shares of delta"),
-        ("assumptions", lambda v: [s for s in v if "loss" not in s], "statement"),
-        ("predictors", lambda v: v[:1], "statement"),
-        ("statement", lambda s: s.replace("expected linear loss", "largest loss"), "statement"),
-    ],
-)
-def test_a_changed_certificate_is_caught(data, certified, tmp_path, path, value, step):
-    folder = certified.save(tmp_path / "c")
-    file = folder / "certificate.json"
-    content = json.loads(file.read_text())
-    place, *keys = content, *path.split(".")
-    for key in keys[:-1]:
-        place = place[int(key) if isinstance(place, list) else key]
-    place[keys[-1]] = value(place[keys[-1]]) if callable(value) else value
-    file.write_text(json.dumps(content))
-    assert step in failed(verify(folder, *data, model=Reads()))
-
-
-def test_a_route_to_a_loss_is_no_route_to_the_error_rate():
-    evidence = Evidence(100, 0.1, 1e-15)
-    for quantity, predictor, route in (
-        ("error rate", "classifier", "chernoff"),
-        ("brier loss", "prior's aggregate", "chernoff"),
-        ("brier loss", "aggregate", "seeger"),
-        ("loss 'x'", "classifier", "clopper-pearson"),
-        ("linear loss", "classifier", "disagreement"),
-    ):
-        with pytest.raises(DomainError, match="route"):
-            Claim(quantity, predictor, route, 0.5, 0.05, evidence)
 
 
 # What is refused

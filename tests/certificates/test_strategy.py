@@ -28,6 +28,8 @@ from pbgnet.exceptions import (
 )
 from pbgnet.networks import AggregatedNetwork, initial_weights
 
+from .conftest import failed
+
 N = 600
 
 
@@ -52,10 +54,6 @@ def make(prior_scale=8.0, shift=0.0, hidden=(), **options):
         **options,
     }
     return certify_network(AggregatedNetwork(weights, prior), x, y, **options), x, y
-
-
-def failed(report):
-    return {step.name for step in report.failures}
 
 
 def forged(model, **changes):

@@ -14,23 +14,9 @@ from pbgnet.certificates.claim import Claim, Evidence
 from pbgnet.certificates.row_losses import LOSSES, RowLosses, loss_quantity, measure_losses
 from pbgnet.exceptions import DomainError, DtypeError, OptionError, ShapeError, UncertifiedError
 
+from .conftest import Reads, failed
+
 IN_PLACE = "changed the rows or their labels in place.* let it work on a copy"
-
-
-class Reads:
-    """A classifier whose probabilities are the first two columns of the rows."""
-
-    classes_ = np.array([0, 1])
-
-    def predict_proba(self, X):
-        return np.asarray(X)[:, :2]
-
-    def predict(self, X):
-        return np.argmax(self.predict_proba(X), axis=1)
-
-
-def failed(report):
-    return {step.name for step in report.failures}
 
 
 def make_data(n=61):
@@ -94,6 +80,7 @@ class Meddles(Reads):
     """Answers as `Reads`, and where it is told to changes the rows."""
 
     def __init__(self, change=None, where=()):
+        super().__init__()
         self.change, self.where = change, where
 
     def meddle(self, X, place):
@@ -194,15 +181,10 @@ def test_a_loss_has_labels_of_its_own(data, labels):
         y[:] = 0
         return loss
 
-    class Names(Reads):
-        classes_ = np.unique(labels(y))
-
-        def predict(self, X):
-            return self.classes_[super().predict(X)]
-
-    certified = certify(Names(), x, labels(y), loss=relabels)
+    classifier = Reads(np.unique(labels(y)))
+    certified = certify(classifier, x, labels(y), loss=relabels)
     assert certified.certificate.fingerprints.labels == describe_data(x, labels(make_data()[1])).labels
-    assert verify(certified, x, labels(y), model=Names(), loss=relabels).ok
+    assert verify(certified, x, labels(y), model=classifier, loss=relabels).ok
 
 
 def test_a_pipeline_that_scales_in_place_is_refused(data):

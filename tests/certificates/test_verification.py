@@ -28,9 +28,7 @@ from pbgnet.exceptions import DomainError, DtypeError, UnseenCategoryWarning
 from pbgnet.networks import AggregatedNetwork, initial_weights
 from pbgnet.preprocessing import TablePreprocessor
 
-
-def failed(report) -> set[str]:
-    return {step.name for step in report.failures}
+from .conftest import failed
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.training import evaluation
 from pbgnet.training.callbacks import BestEpoch, Callback, EarlyStopping, LoopState, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData
-from pbgnet.training.evaluation import batch_gradients, empirical_loss, loss_and_gradients
+from pbgnet.training.evaluation import batch_gradients, empirical_loss, loss_and_gradients, objective_value
 from pbgnet.training.journal import Journal
 from pbgnet.training.objectives import Catoni, LinearLoss, Seeger
 from pbgnet.training.solvers import Course, Problem, solve_hybrid
@@ -92,11 +92,11 @@ def test_replicas_of_the_hybrid_solver_end_where_separate_runs_end(make_data, ma
 def test_a_rate_that_is_too_high_does_not_spoil_the_hybrid_solver(make_data, make_network):
     data, network = make_data(), make_network(SEEDS[:2], hidden=(3, 3))
     objective = Seeger(network.prior_weights, len(data), 0.05)
-    first = objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
+    first = objective_value(network, data, objective)
     rates = torch.tensor([1000.0, 0.01], dtype=torch.float64)
     problem = Problem(network, data, objective, torch.tensor([100, 101]), rates)
     solve_hybrid(problem, Course(batch_size=16, max_epochs=4, max_iterations=30), Journal(), "test")
-    last = objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
+    last = objective_value(network, data, objective)
     assert (last < first - 1e-3).all()
 
 

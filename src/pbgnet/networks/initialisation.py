@@ -22,20 +22,22 @@ Fill = Callable[[int, Tensor, torch.Generator | None], None]
 NAMESAKE = 9.0
 
 
-def _xavier_normal(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:
+def _draw(weight: Tensor, deviation: float, generator: torch.Generator | None) -> None:
     if not isinstance(generator, torch.Generator) or generator.device.type != weight.device.type:
         raise OptionError(
             f"Random weights are drawn on {weight.device}: pass "
             "generator=torch.Generator(device).manual_seed(seed)."
         )
+    weight.normal_(0.0, deviation, generator=generator)
+
+
+def _xavier_normal(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:
     m, d = weight.shape[-2:]
-    weight.normal_(0.0, math.sqrt(2.0 / (m + d)), generator=generator)
+    _draw(weight, math.sqrt(2.0 / (m + d)), generator)
 
 
 def _standard_normal(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:
-    m, d = weight.shape[-2:]
-    _xavier_normal(layer, weight, generator)
-    weight.mul_(math.sqrt((m + d) / 2.0))
+    _draw(weight, 1.0, generator)
 
 
 def _pass_through(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:

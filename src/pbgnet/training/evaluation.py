@@ -9,11 +9,20 @@ from torch import Tensor
 
 from pbgnet.autograd import Pullback
 from pbgnet.kernels import find_kernel
-from pbgnet.networks import PreparedRows, linear_loss
+from pbgnet.networks import PreparedRows, SparseRows, linear_loss
 from pbgnet.training.data import TrainingData
 from pbgnet.training.memory import Portion
+from pbgnet.training.objectives import Objective
 
-__all__ = ["Trainable", "batch_gradients", "empirical_loss", "empirical_means", "loss_and_gradients"]
+__all__ = [
+    "Trainable",
+    "batch_gradients",
+    "capturable",
+    "empirical_loss",
+    "empirical_means",
+    "loss_and_gradients",
+    "objective_value",
+]
 
 # Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time: enough to keep a device
 # busy; only the reference kernels really hold them all.
@@ -59,6 +68,16 @@ class Trainable(Protocol):
     def take(self, replicas: Tensor) -> Self:
         """Return a copy of some replicas."""
         ...
+
+
+def capturable(network: Trainable, data: TrainingData) -> bool:
+    """Whether a CUDA graph can hold what the network makes of the rows."""
+    return data.y.is_cuda and network.capturable and not isinstance(data.rows, SparseRows)
+
+
+def objective_value(network: Trainable, data: TrainingData, objective: Objective) -> Tensor:
+    """The objective over all rows, float64, shape (R,)."""
+    return objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
 
 
 def batch_gradients(

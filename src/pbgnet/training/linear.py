@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pbgnet.networks import AggregatedNetwork, initial_weights
 from pbgnet.training.data import TrainingData
-from pbgnet.training.evaluation import empirical_loss
+from pbgnet.training.evaluation import empirical_loss, objective_value
 from pbgnet.training.history import History
 from pbgnet.training.journal import Journal
 from pbgnet.training.objectives import FixedTradeOff, Objective, Seeger
@@ -73,7 +73,7 @@ def fit_linear(recipe: LinearRecipe, examples: TrainingData) -> FitResult:
             c = (c[best_replica(_validation_losses(recipe, examples, journal))],)
         journal.history = History()  # that of the chosen candidate
         network, objective = _minimise(recipe, examples, c, journal, "bound")
-        values = objective.value(empirical_loss(network, examples), objective.penalty(list(network.weights)))
+        values = objective_value(network, examples, objective)
     best = best_replica(values)
     posterior = [w.detach()[best].double().cpu() for w in network.weights]
     prior = [torch.zeros_like(w) for w in posterior]
@@ -90,7 +90,7 @@ def _validation_losses(recipe: LinearRecipe, examples: TrainingData, journal: Jo
         rest = np.concatenate([other for j, other in enumerate(folds) if j != k])
         used, held = (examples.take(torch.from_numpy(rows).to(recipe.device)) for rows in (rest, fold))
         network, objective = _minimise(recipe, used, recipe.c, journal, f"fold {k + 1} of {len(folds)}")
-        trained = objective.value(empirical_loss(network, used), objective.penalty(list(network.weights)))
+        trained = objective_value(network, used, objective)
         # Replicas are restarts x candidates: the best restart of each candidate counts.
         best = trained.reshape(recipe.n_restarts, -1).argmin(dim=0)
         losses = empirical_loss(network, held).reshape(recipe.n_restarts, -1)

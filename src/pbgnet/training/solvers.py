@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pbgnet.networks import SparseRows
 from pbgnet.training.callbacks import BestEpoch, Callback, EarlyStopping, LinearDecay, PlateauHalving
 from pbgnet.training.data import Batches, TrainingData
-from pbgnet.training.evaluation import Trainable, empirical_loss, loss_and_gradients
+from pbgnet.training.evaluation import Trainable, capturable, loss_and_gradients, objective_value
 from pbgnet.training.journal import Journal
 from pbgnet.training.lbfgs import minimise_lbfgs
 from pbgnet.training.loop import Measure, fit
@@ -106,7 +105,8 @@ def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str)
     Where Adam has gone astray, at a rate too high for it, L-BFGS begins at the start.
     """
     weights = [w.detach() for w in problem.network.weights]
-    start, first = [w.clone() for w in weights], _value(problem)
+    start = [w.clone() for w in weights]
+    first = objective_value(problem.network, problem.data, problem.objective)
     ramp_epochs = course.max_epochs / 2
 
     def ramp(epoch: float) -> float:
@@ -126,16 +126,11 @@ def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str)
         journal=journal,
         phase=phase,
     )
-    better = (_value(problem) < first)[:, None, None]
+    last = objective_value(problem.network, problem.data, problem.objective)
+    better = (last < first)[:, None, None]
     for weight, old in zip(weights, start, strict=True):
         weight.copy_(torch.where(better, weight, old))
     polish(problem, course.max_iterations, journal, f"{phase}, polish")
-
-
-def _value(problem: Problem) -> Tensor:
-    """The objective over all rows, shape (R,)."""
-    network, objective = problem.network, problem.objective
-    return objective.value(empirical_loss(network, problem.data), objective.penalty(list(network.weights)))
 
 
 def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) -> None:
@@ -172,7 +167,7 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
             best[0],
             max_iterations=max_iterations,
             on_iteration=record,
-            capturable=problem.network.capturable and not isinstance(problem.data.rows, SparseRows),
+            capturable=capturable(problem.network, problem.data),
         )
     _write(weights, best[0])
 

@@ -10,11 +10,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from pbgnet.networks import SparseRows
 from pbgnet.training.adam import ReplicaAdam
 from pbgnet.training.capture import record_graph
 from pbgnet.training.data import Batches
-from pbgnet.training.evaluation import Trainable, batch_gradients
+from pbgnet.training.evaluation import Trainable, batch_gradients, capturable
 from pbgnet.training.memory import Portion
 from pbgnet.training.objectives import Objective
 
@@ -99,7 +98,7 @@ class Stepper:
         self.rate.copy_(rate)
         self.total.zero_()
         self._position.zero_()
-        if self._capturable():
+        if capturable(self.network, self.batches.data):
             for n_steps in graph_sizes(len(self.batches)):
                 self._captured(n_steps).replay()
         else:
@@ -150,10 +149,6 @@ class Stepper:
             return found[0]
         losses, gradients = zip(*found, strict=True)
         return torch.cat(losses), [torch.cat(parts) for parts in zip(*gradients, strict=True)]
-
-    def _capturable(self) -> bool:
-        on_gpu = self.running.device.type == "cuda"
-        return on_gpu and self.network.capturable and not isinstance(self.batches.data.rows, SparseRows)
 
     def _captured(self, n_steps: int) -> torch.cuda.CUDAGraph:
         if n_steps not in self._graphs:
