@@ -9,6 +9,7 @@ from pbgnet.experiments.specification import RunSpec
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, linear_loss, zero_one_loss
 from pbgnet.training.data import TrainingData
 from pbgnet.training.evaluation import empirical_means
+from pbgnet.training.waiting import wait_for
 
 __all__ = ["Judged", "judge"]
 
@@ -69,4 +70,4 @@ def _measure(
 ) -> None:
     for name, data in (("train", certified), ("test", test)):
         loss, error = empirical_means(network, data, linear_loss, zero_one_loss)
-        numbers[f"{prefix}{name}_loss"], numbers[f"{prefix}{name}_error"] = loss.cpu(), error.cpu()
+        numbers[f"{prefix}{name}_loss"], numbers[f"{prefix}{name}_error"] = wait_for(loss).cpu(), error.cpu()

@@ -22,6 +22,7 @@ from torch import Tensor
 from pbgnet.autograd import full_precision
 from pbgnet.training.capture import record_graph
 from pbgnet.training.memory import is_out_of_memory
+from pbgnet.training.waiting import wait_for
 
 __all__ = ["minimise_lbfgs"]
 
@@ -84,11 +85,11 @@ def minimise_lbfgs(
     advance, n_trials = search.advance, 1
     if capturable and x.is_cuda:
         advance, n_trials = _recorded(search), TRIALS_PER_LOOK
-    seen, busy = 0, bool(search.active().any())
+    seen, busy = search.look()
     while busy:
         for _ in range(n_trials):
             advance()
-        furthest, busy = int(search.n_iterations.max()), bool(search.active().any())
+        furthest, busy = search.look()
         if furthest > seen or not busy:  # the last to end may be none of the furthest
             on_iteration(furthest, search.x.clone(), search.value.clone(), *(n.clone() for n in search.notes))
         seen = furthest
@@ -137,6 +138,11 @@ class _Search:
     def active(self) -> Tensor:
         """Which problems are not done yet."""
         return (self._idle < PATIENCE) & (self.n_iterations < self._max_iterations)
+
+    def look(self) -> tuple[int, bool]:
+        """Return the iteration of the problem that is furthest, and whether any is not done yet."""
+        wait_for(self.n_iterations)
+        return int(self.n_iterations.max()), bool(self.active().any())
 
     @torch.no_grad()
     def advance(self) -> None:

@@ -12,6 +12,7 @@ from pbgnet.training.journal import Journal
 from pbgnet.training.memory import Portion
 from pbgnet.training.objectives import Objective
 from pbgnet.training.stepper import Stepper
+from pbgnet.training.waiting import wait_for
 
 __all__ = ["Measure", "fit"]
 
@@ -61,7 +62,7 @@ def fit(
     """
     everybody = torch.arange(len(learning_rate), device=learning_rate.device)
     portion = Portion(len(learning_rate), "networks")
-    stepper = Stepper(network, batches, objective, empirical_loss(network, batches.data), portion)
+    stepper = Stepper(network, batches, objective, wait_for(empirical_loss(network, batches.data)), portion)
     state = LoopState(
         stepper.weights, everybody, learning_rate, torch.zeros_like(learning_rate, dtype=torch.bool)
     )
@@ -75,6 +76,7 @@ def fit(
             record["penalty"] = stepper.objective.penalty(stepper.weights)
             record["objective"] = stepper.objective.value(record["loss"], record["penalty"])
             record |= measure(stepper.network, record)
+            wait_for(record["objective"])
             _enter(record, state)
             state.epoch += 1
             journal.record(phase, state.epoch, max_epochs, learning_rate=state.learning_rate, **state.record)
