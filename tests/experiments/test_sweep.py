@@ -1,12 +1,13 @@
 """Studies from beginning to end on this machine: resumed, interrupted, failing in part."""
 
+import math
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import pytest
 
-from pbgnet.experiments import LocalEngine, RunSpec, Store, run_study
+from pbgnet.experiments import LocalEngine, RunRecord, RunSpec, Store, run_study
 from pbgnet.experiments.batch import Rows, batches_of
 from pbgnet.experiments.engines import execute
 from pbgnet.experiments.sweep import DATASET_ROWS, estimated_cost
@@ -158,6 +159,8 @@ def test_progress_grows_to_its_end(study, store, source, trouble):
 class Listing:
     """An engine that trains nothing, and remembers what it was asked for."""
 
+    device = "cpu"
+
     def __init__(self):
         self.asked = []
 
@@ -177,6 +180,29 @@ def test_the_longest_batches_go_first(study, store, source):
     assert {run for batch in first for run in batch} == set(study.runs)
     assert len(first) == len(batches_of(study.runs))
     assert (state.n_done, state.work_done) == (0, 0.0)
+
+
+@dataclass
+class FirstAlone:
+    """An engine that gives made-up results for the first batch, and none for the others."""
+
+    device: str
+
+    def train(self, batches, source):
+        yield [RunRecord(run, {"objective": {"bound": 0.5}}) for run in batches[0]]
+
+
+def test_the_share_that_is_done_counts_the_longest_batch_less_on_a_gpu(study, tmp_path, source):
+    shares = {}
+    for device in ("cpu", "cuda:1"):
+        states = []
+        with Store(tmp_path / f"{device[:4]}.sqlite") as store:
+            run_study(study, store, source, FirstAlone(device), states.append)
+        shares[device] = states[0].work_done
+    costs = sorted(map(estimated_cost, batches_of(study.runs)))
+    assert shares["cpu"] == pytest.approx(costs[-1] / sum(costs))
+    assert shares["cuda:1"] == pytest.approx(math.sqrt(costs[-1]) / sum(map(math.sqrt, costs)))
+    assert shares["cuda:1"] < shares["cpu"]
 
 
 @pytest.mark.parametrize(

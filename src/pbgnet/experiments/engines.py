@@ -64,7 +64,12 @@ def _own_stream(device: torch.device) -> torch.cuda.Stream:
 
 
 class Engine(Protocol):
-    """Something that trains batches and gives back their records as they come."""
+    """Something that trains batches on a kind of device and gives back their records as they come."""
+
+    @property
+    def device(self) -> str:
+        """What batches are trained on, such as "cpu" or "cuda"."""
+        ...
 
     def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done."""

@@ -1,5 +1,6 @@
 """Runs a study: what is in the store is not trained again, what failed is tried once more."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from pbgnet.experiments.specification import RunSpec
 from pbgnet.experiments.store import Store
 from pbgnet.experiments.study import Study
 
-__all__ = ["SweepState", "estimated_cost", "run_study"]
+__all__ = ["SweepState", "estimated_cost", "estimated_time", "run_study"]
 
 MOST_ATTEMPTS = 2
 
@@ -23,7 +24,7 @@ class SweepState:
     n_runs, n_done, n_failed : int
         All runs of the study, those with results, and those that were given up.
     work_done : float
-        Share of the estimated work of this call that is behind it; a run that failed and will be tried
+        Share of the estimated time of this call that is behind it; a run that failed and will be tried
         again is not.
     """
 
@@ -55,18 +56,28 @@ def run_study(
     on_batch : callable
         Called after every batch that was stored.
     """
-    total = _work(_pending(_attempts(study, store)))
+    total = _time(_pending(_attempts(study, store)), engine.device)
     for _ in range(MOST_ATTEMPTS):
         pending = _pending(_attempts(study, store))
         batches = sorted(batches_of(pending), key=estimated_cost, reverse=True)  # the longest first
         for records in engine.train(batches, source):
             store.append(records)
-            on_batch(_state(study, store, total))
-    return _state(study, store, total)
+            on_batch(_state(study, store, engine.device, total))
+    return _state(study, store, engine.device, total)
+
+
+def estimated_time(batch: Sequence[RunSpec], device: str) -> float:
+    """Estimate the time of a batch, in units of no meaning.
+
+    Batches that share a GPU wait for each other, the small ones longer than they compute: there the root of
+    the work is closer to the truth.
+    """
+    cost = estimated_cost(batch)
+    return math.sqrt(cost) if device.startswith("cuda") else cost
 
 
 def estimated_cost(batch: Sequence[RunSpec]) -> float:
-    """Estimate the work of a batch, in units of no meaning: for its order and the time that is left."""
+    """Estimate the work of a batch, in units of no meaning."""
     run = batch[0]
     nodes = 1 if run.training == "mlp" else 12 if run.n_samples is None else run.n_samples
     layers = run.hidden_size * (run.hidden_layers - 1) * run.hidden_size + run.hidden_size
@@ -86,8 +97,8 @@ DATASET_ROWS = {
 }
 
 
-def _work(runs: Sequence[RunSpec]) -> float:
-    return sum(map(estimated_cost, batches_of(runs)))
+def _time(runs: Sequence[RunSpec], device: str) -> float:
+    return sum(estimated_time(batch, device) for batch in batches_of(runs))
 
 
 def _attempts(study: Study, store: Store) -> dict[RunSpec, tuple[bool, int]]:
@@ -100,7 +111,7 @@ def _pending(attempts: dict[RunSpec, tuple[bool, int]]) -> list[RunSpec]:
     return [run for run, (done, count) in attempts.items() if not done and count < MOST_ATTEMPTS]
 
 
-def _state(study: Study, store: Store, total: float) -> SweepState:
+def _state(study: Study, store: Store, device: str, total: float) -> SweepState:
     attempts = _attempts(study, store)
     pending = _pending(attempts)
     n_done = sum(done for done, _ in attempts.values())
@@ -108,5 +119,5 @@ def _state(study: Study, store: Store, total: float) -> SweepState:
         n_runs=len(attempts),
         n_done=n_done,
         n_failed=len(attempts) - n_done - len(pending),
-        work_done=1 - _work(pending) / total if pending else 1.0,
+        work_done=1 - _time(pending, device) / total if pending else 1.0,
     )
