@@ -61,6 +61,7 @@ def test_the_rules_look_at_the_epoch_that_their_algorithm_picked(record):
     one.results["bound"] = {"validation_loss": 0.2, "bound": 0.5, "train_loss": 0.3}
     assert select("pbgnet_l", [one]).candidate.numbers["bound"] == 0.9
     assert select("pbgnet_l_bnd", [one]).candidate.numbers["bound"] == 0.5
+    assert select("pbgnet_l_bnd", [one], "validation").candidate.numbers["bound"] == 0.9
 
 
 def test_runs_that_failed_and_those_of_other_trainings_are_passed_over(record):

@@ -83,6 +83,8 @@ def test_everything_is_written_and_nothing_else(small, tmp_path):
         "figures/exact-results.svg",
         "figures/smoke-results.png",
         "figures/smoke-results.svg",
+        "tables/exact-epochs.md",
+        "tables/exact-epochs.tex",
         "tables/exact-main-results.md",
         "tables/exact-main-results.tex",
         "tables/exact-selected-models.md",

@@ -16,6 +16,7 @@ from pbgnet.experiments.tables import (
     SHORT,
     Cell,
     StudyTable,
+    epoch_table,
     error_table,
     main_results_table,
     protocol_table,
@@ -107,6 +108,36 @@ def test_selected_models_by_hand(two_candidates):
     ]
     assert papers == ["10,000", "0.47", "27", "49"]
     assert table.cell("ads", "MLP", column="Weight decay").paper_text == "1e-4"
+
+
+def test_epochs_picked_by_the_bound_and_by_the_validation_loss_stand_side_by_side(put):
+    """The run with the smaller bound at one pick has the larger at the other."""
+    fast, _, slow = exact_runs(
+        dataset="ads", training="loss", hidden_layers=1, hidden_size=10, weight_decay=0.0
+    )
+    records = [
+        record_of(
+            run,
+            {
+                "bound": numbers(0.1, 0.1, by_bound, validation_loss=0.1, epoch=4.0),
+                "validation": numbers(0.02, 0.04, by_validation, validation_loss=0.1, epoch=100.0),
+            },
+        )
+        for run, by_bound, by_validation in ((slow, 0.4, 0.7), (fast, 0.3, 0.9))
+    ]
+    (results,) = read_results(put(records), ["exact"])
+    table = epoch_table(results)
+    columns = ("Bound", "Learning rate", "Best epoch")
+    shown = {
+        pick: [table.cell("ads", pick, column=column).text for column in columns]
+        for pick in ("bound", "validation loss")
+    }
+    assert shown == {"bound": ["0.300", "0.1", "4"], "validation loss": ["0.700", "0.001", "100"]}
+    cell = table.cell("ads", "validation loss", column="Bound")
+    assert (cell.paper_text, cell.verdict) == ("0.763", "better")
+    assert table.cell("ads", "bound", column="Best epoch").paper_text == "101"
+    assert table.cell("mnist17", "bound", column="Bound").text == "…"
+    assert table.markdown().startswith("### What picks the epoch of PBGNet_\N{SCRIPT SMALL L}-bnd, study")
 
 
 def test_sampled_networks_are_judged_by_their_samples(put):

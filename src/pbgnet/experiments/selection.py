@@ -98,7 +98,7 @@ RULES: dict[str, tuple[str, Rule]] = {
 }
 
 
-def select(algorithm: str, records: Iterable[RunRecord]) -> Selected | None:
+def select(algorithm: str, records: Iterable[RunRecord], pick: str | None = None) -> Selected | None:
     """Select among the runs of one data set and split; None if there are none.
 
     Parameters
@@ -106,12 +106,14 @@ def select(algorithm: str, records: Iterable[RunRecord]) -> Selected | None:
     algorithm : str
     records : iterable of RunRecord
         Of any algorithm; failed ones are passed over.
+    pick : str, optional
+        What picks the epoch; what the paper says for the algorithm unless given.
     """
     check_name("algorithm", algorithm, RULES)
-    pick, rule = RULES[algorithm]
+    usual_pick, rule = RULES[algorithm]
     training = TRAININGS[algorithm]
     candidates = [
-        Candidate(record.spec, _as_in_the_paper(record.results[pick]))
+        Candidate(record.spec, _as_in_the_paper(record.results[pick or usual_pick]))
         for record in records
         if record.done and record.spec.training == training
     ]

@@ -22,6 +22,7 @@ from pbgnet.experiments.results import StudyResults, read_results
 from pbgnet.experiments.study_page import Drawing, StudyPart, render_page
 from pbgnet.experiments.tables import (
     StudyTable,
+    epoch_table,
     main_results_table,
     run_summary_table,
     selected_models_table,
@@ -130,6 +131,8 @@ def _write_study(results: StudyResults, folder: Path, files: list[Path]) -> Stud
     tables = [variance_table(results)]
     if kind == "main":
         tables = [main_results_table(results), selected_models_table(results)]
+        if "pbgnet_l_bnd" in results.study.algorithms:
+            tables.append(epoch_table(results))
     for table in tables:
         _write_table(table, folder, files)
     caption = (

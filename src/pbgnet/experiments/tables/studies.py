@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from pbgnet.experiments.results import NAMES, StudyResults, confidence_text, spread_of
+from pbgnet.experiments.selection import Selected
 from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, GAP, NONE, SHORT, TWO_DIGITS, Cell, compared
 from pbgnet.experiments.tables.paper_numbers import paper_numbers
 from pbgnet.experiments.tables.table import LEGEND, StudyTable
 
-__all__ = ["main_results_table", "selected_models_table", "variance_table"]
+__all__ = ["chosen", "main_results_table", "selected_models_table", "variance_table"]
 
 JUDGED = (
     ("Train error", "train_error", ERROR),
@@ -116,7 +117,11 @@ def _hyperparameter(results: StudyResults, place: tuple[str, str], split: int, n
         name == "weight_decay" and not decayed
     ):
         return Cell(None)
-    selected = results.selected.get((dataset, algorithm, split, None))
+    return chosen(results.selected.get((dataset, algorithm, split, None)), name)
+
+
+def chosen(selected: Selected | None, name: str) -> Cell:
+    """Return a hyperparameter, or what training made of one; a gap where nothing is selected yet."""
     if selected is None:
         return Cell(None, awaited=True)
     candidate = selected.candidate

@@ -89,7 +89,7 @@ class StudyTable:
             *(_markdown_row([_markdown_cell(cell) for cell in row]) for row in self.rows),
         ]
         notes = "".join(f"\n{note}\n" for note in map(_markdown_text, self.notes))
-        return f"### {self.title}\n\n" + "\n".join(lines) + "\n" + notes
+        return f"### {_markdown_text(self.title)}\n\n" + "\n".join(lines) + "\n" + notes
 
     def latex(self) -> str:
         """Return the table as a LaTeX float; needs the packages booktabs, xcolor and graphicx."""

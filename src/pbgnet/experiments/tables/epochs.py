@@ -1,0 +1,47 @@
+"""What picks the epoch of PBGNet_l-bnd: by the paper's text the bound, by its numbers the validation loss."""
+
+from pbgnet.experiments.results import NAMES, StudyResults
+from pbgnet.experiments.selection import select
+from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, SHORT, Cell
+from pbgnet.experiments.tables.paper_numbers import paper_numbers
+from pbgnet.experiments.tables.studies import chosen
+from pbgnet.experiments.tables.table import LEGEND, StudyTable
+
+__all__ = ["epoch_table"]
+
+ALGORITHM = "pbgnet_l_bnd"
+PICKS = {"bound": "bound", "validation": "validation loss"}
+COLUMNS = (
+    ("Train error", "train_error", ERROR),
+    ("Test error", "test_error", ERROR),
+    ("Bound", "bound", BOUND),
+    ("Hidden layers", "hidden_layers", COUNT),
+    ("Hidden size", "hidden_size", COUNT),
+    ("T", "n_samples", COUNT),
+    ("Weight decay", "weight_decay", SHORT),
+    ("KL", "divergence", SHORT),
+    ("Learning rate", "learning_rate", SHORT),
+    ("Best epoch", "epoch", COUNT),
+)
+ABOUT = (
+    "Among the runs of each weight decay the bound selects one, and among those the validation loss. By the "
+    "paper's text the bound picks the epoch within a run, too; that is the rule of the other tables."
+)
+
+
+def epoch_table(results: StudyResults) -> StudyTable:
+    """Return PBGNet_l-bnd on the first split, with epochs picked either way, beside the paper's numbers."""
+    split = results.split_seeds[0]
+    rows = []
+    for dataset in results.study.datasets:
+        records = [r for r in results.done if (r.spec.dataset, r.spec.split_seed) == (dataset, split)]
+        place = (dataset, ALGORITHM)
+        paper = paper_numbers("main_results").get(place, {}) | paper_numbers("selected_models").get(place, {})
+        for pick, name_of_pick in PICKS.items():
+            selected = select(ALGORITHM, records, pick)
+            cells = (chosen(selected, name).with_paper(paper.get(name), form) for _, name, form in COLUMNS)
+            rows.append((Cell(dataset), Cell(name_of_pick), *cells))
+    columns = ("Data set", "Epoch by", *(title for title, _, _ in COLUMNS))
+    study = results.study.name
+    title = f"What picks the epoch of {NAMES[ALGORITHM]}, study “{study}”, split {split}"
+    return StudyTable(f"{study}-epochs", title, columns, tuple(rows), (LEGEND, ABOUT), n_labels=2)
