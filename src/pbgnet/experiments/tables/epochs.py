@@ -12,16 +12,13 @@ __all__ = ["epoch_table"]
 ALGORITHM = "pbgnet_l_bnd"
 PICKS = {"bound": "bound", "validation": "validation loss"}
 COLUMNS = (
-    ("Train error", "train_error", ERROR),
+    ("Best epoch", "epoch", COUNT),
     ("Test error", "test_error", ERROR),
     ("Bound", "bound", BOUND),
-    ("Hidden layers", "hidden_layers", COUNT),
-    ("Hidden size", "hidden_size", COUNT),
+    ("KL", "divergence", SHORT),
     ("T", "n_samples", COUNT),
     ("Weight decay", "weight_decay", SHORT),
-    ("KL", "divergence", SHORT),
     ("Learning rate", "learning_rate", SHORT),
-    ("Best epoch", "epoch", COUNT),
 )
 ABOUT = (
     "Among the runs of each weight decay the bound selects one, and among those the validation loss. By the "
