@@ -71,6 +71,21 @@ def test_the_report_of_a_study_is_made_from_its_store(run, run_json, tmp_path):
     assert found["page"] == str(place / "report.html")
     assert "breast" in page
     assert (place / "tables").is_dir()
+    pictures = {
+        "activations.png",
+        "activations.svg",
+        "representations-moons.png",
+        "representations-moons.svg",
+    }
+    assert pictures <= {path.name for path in (place / "figures").iterdir()}
+
+
+def test_a_plain_report_has_the_figures_of_the_study_alone(run_json, tmp_path):
+    pytest.importorskip("matplotlib")
+    place = tmp_path / "smoke"
+    run_json("reproduce", "smoke", "--algorithms", "mlp", "--datasets", "breast", "--out", place)
+    run_json("report", "smoke", "--plain", "--out", place)
+    assert {path.name for path in (place / "figures").iterdir()} == {"smoke-results.png", "smoke-results.svg"}
 
 
 def test_a_report_reads_the_stores_of_several_machines(run_json, tmp_path):

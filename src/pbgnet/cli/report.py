@@ -23,16 +23,26 @@ Out = Annotated[
     ),
 ]
 
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        help="Leave out the pictures of the method: the activations, and networks on moons and circles.",
+    ),
+]
+
 
 @command
-def report(study: StudyName, out: Out = None, as_json: Json = False, debug: Debug = False) -> Result:
+def report(
+    study: StudyName, out: Out = None, plain: Plain = False, as_json: Json = False, debug: Debug = False
+) -> Result:
     """Write the tables and figures of a study, finished or not, and one page with all of them."""
     from pbgnet.experiments import load_study
     from pbgnet.experiments.study_report import write_study_report
 
     name = load_study(study).name
     folder = out or Path("results") / name
-    written = write_study_report(_stores(folder), folder, [study])
+    written = write_study_report(_stores(folder), folder, [study], illustrations=not plain)
 
     def show() -> None:
         echo(f"{len(written.files)} files in {folder}. Open {written.page} in a browser.")
