@@ -79,7 +79,7 @@ def test_the_optimisation_is_that_of_the_appendix(name):
     assert shares == {(0.2, 0.5, 0.05)}
     assert values(study, "constant") == {"paper"}
     paper = ("catoni", "adam")
-    bound = ("seeger", "hybrid") if name == "exact" else paper
+    bound = paper if name == "paper" else ("seeger", "hybrid")
     for training, expected in {"mlp": paper, "loss": paper, "bound": bound, "pretrained": bound}.items():
         chosen = [run for run in study.runs if run.training == training]
         assert {(run.objective, run.solver) for run in chosen} == {expected}
