@@ -1,4 +1,4 @@
-"""What picks the epoch of PBGNet_l-bnd: by the paper's text the bound, by its numbers the validation loss."""
+"""What picks the epoch of PBGNet_l-bnd: the bound, as the paper says, or the validation loss, as it seems."""
 
 from pbgnet.experiments.results import NAMES, StudyResults
 from pbgnet.experiments.selection import select
