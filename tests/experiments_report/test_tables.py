@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import fields
 
 import pytest
 
@@ -24,6 +25,7 @@ from pbgnet.experiments.tables import (
     selected_models_table,
     variance_table,
 )
+from pbgnet.experiments.tables.runs import WORDS
 
 from .conftest import record_of
 
@@ -258,6 +260,17 @@ def test_the_protocol_has_every_value_of_the_grid():
     assert table.cell("samples T", column="Values").text == "10, 50, 100, 1000, 10000"
     assert table.cell("weight decay", column="Values").text == "0, 0.0001, 1e-06"
     assert table.cell("failure probability of the bounds", column="Values").text == "0.05"
+    assert table.cell("what minimises the bound", column="Values").text == "Adam"
+    exact = protocol_table(StudyResults(load_study("exact"), ()))
+    assert exact.cell("what minimises the bound", column="Values").text == "a short ramped Adam, then L-BFGS"
+    assert exact.cell("first weights", column="Values").text == "xavier_normal, pass_through, standard_normal"
+    assert exact.cell("restarts from one prior", column="Values").text == "0, 1, 2, 3, 4"
+    assert exact.cell("columns that are standardised", column="Values").text == "numeric"
+
+
+def test_the_protocol_leaves_no_setting_out():
+    elsewhere = {"dataset", "training", "split_seed", "seed"}  # in the labels of rows, or as a count
+    assert {field.name for field in fields(RunSpec)} == set(WORDS) | elsewhere
 
 
 def latex_problems(text):

@@ -19,6 +19,7 @@ CURVES = (
 )
 TRIVIAL = 0.99
 MOST_TICKS = 8
+MARGIN = 1.25
 
 
 def training_size_figure(results: StudyResults, dataset: str | None = None) -> "Figure":
@@ -47,6 +48,7 @@ def training_size_figure(results: StudyResults, dataset: str | None = None) -> "
             bottom.set_xscale("log")
             bottom.set_xlabel("training rows n")
             sizes = sorted({run.n_train for run in results.study.runs if run.n_train is not None})
+            bottom.set_xlim(sizes[0] / MARGIN, sizes[-1] * MARGIN)  # also while there is nothing to show
             if len(sizes) <= MOST_TICKS:
                 bottom.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
                 bottom.minorticks_off()

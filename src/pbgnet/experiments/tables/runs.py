@@ -15,13 +15,17 @@ LONGEST_ERROR = 160
 
 WORDS = {
     "n_train": "training rows",
+    "scaling": "columns that are standardised",
     "hidden_layers": "hidden layers",
     "hidden_size": "hidden size",
     "n_samples": "samples T",
     "weight_decay": "weight decay",
     "learning_rate": "first learning rate",
     "batch_size": "batch size",
+    "initialisation": "first weights",
+    "restart": "restarts from one prior",
     "objective": "form of the bound",
+    "solver": "what minimises the bound",
     "max_epochs": "most epochs",
     "plateau_patience": "epochs until the rate is halved",
     "stopping_patience": "epochs until training stops",
@@ -33,6 +37,7 @@ WORDS = {
     "constant": "constant of the bound",
     "n_predictions": "sampled predictions averaged",
 }
+VALUES = {"adam": "Adam", "hybrid": "a short ramped Adam, then L-BFGS"}
 
 
 def run_summary_table(results: Sequence[StudyResults]) -> StudyTable:
@@ -139,10 +144,10 @@ def _has(run: RunSpec, name: str) -> bool:
         return run.training in ("mlp", "loss")
     if name in ("pretraining_epochs", "prior_fraction"):
         return run.training == "pretrained"
-    return name != "objective" or run.training in ("bound", "pretrained")
+    return name not in ("objective", "solver", "restart") or run.training in ("bound", "pretrained")
 
 
 def _setting(name: str, value: object) -> str:
     if value is None:
         return "exact" if name == "n_samples" else "all"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else VALUES.get(str(value), str(value))
