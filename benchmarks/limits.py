@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from pbgnet.aggregation import Fourier
-from pbgnet.training.stepper import Stepper
+from pbgnet.training.steps import Stepper
 
 __all__ = ["BANDWIDTH", "FLOPS", "Work", "step_work"]
 

@@ -16,8 +16,8 @@ file anew. Each replaces its own section and leaves the other alone.
 What is compared is run in turns, A B C, A B C, after a warm-up. A time is the median over the turns; a
 ratio is the median of the ratios of each turn, with its quartiles in brackets. On a busy machine the
 ratios stay true for longer than the times, and wide quartiles say that neither should be trusted.
-A "goal" is what the project asks of itself, met or missed. "Exact" is the Fourier aggregation; a "step"
-is a whole training step: gathering the batch, forward and backward pass, the slopes of the bound, Adam.
+"Exact" is the Fourier aggregation; a "step" is a whole training step: gathering the batch, forward and
+backward pass, the slopes of the bound, Adam.
 Networks are named by their widths: 784-10-1 has 784 inputs, 10 hidden neurons and one output.
 """
 SECTIONS = {"cpu": "CPU", "gpu": "GPU"}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Cell", "Table", "at_least", "at_most"]
+__all__ = ["Cell", "Table"]
 
 Cell = str | float | int | None
 
@@ -49,16 +49,6 @@ class Table:
             lines += [*_aligned([self.columns, *([_text(cell) for cell in row] for row in self.rows)]), ""]
         lines += [f"- {note}" for note in self.notes]
         return "\n".join(lines).rstrip() + "\n"
-
-
-def at_most(value: float, limit: float, unit: str = "") -> str:
-    """Say whether a number that should be small is."""
-    return f"≤ {limit:g}{unit}: {'met' if value <= limit else 'missed'}"
-
-
-def at_least(value: float, limit: float, unit: str = "") -> str:
-    """Say whether a number that should be large is."""
-    return f"≥ {limit:g}{unit}: {'met' if value >= limit else 'missed'}"
 
 
 def _text(cell: Cell) -> str:

@@ -12,11 +12,8 @@ from benchmarks import monte_carlo
 from benchmarks.timing import Arm, Effort, time_once
 from pbgnet.aggregation import Aggregation
 from pbgnet.kernels import monte_carlo_torch, use_backend
-from pbgnet.networks import AggregatedNetwork
-from pbgnet.training.data import Batches, TrainingData, prepare_rows
-from pbgnet.training.memory import Portion
-from pbgnet.training.objectives import Seeger
-from pbgnet.training.stepper import Stepper
+from pbgnet.networks import AggregatedNetwork, prepare_rows
+from pbgnet.training.steps import Batches, Portion, Seeger, Stepper, TrainingData
 
 __all__ = [
     "BATCH",

@@ -9,8 +9,6 @@ import torch
 
 from pbgnet.exceptions import SecondDerivativeError
 
-__all__ = ["Pullback", "first_order_only", "full_precision"]
-
 Pullback = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 """Maps the gradient of a function's value to the gradients of its arguments."""
 

@@ -4,36 +4,6 @@ Each message says what was wrong and what to do. Each class also derives from th
 exception a Python programmer would expect (``ValueError`` or ``TypeError``).
 """
 
-__all__ = [
-    "ClusterError",
-    "DamagedFileError",
-    "DomainError",
-    "DtypeError",
-    "DuplicateRowsWarning",
-    "EmptyColumnWarning",
-    "FewRowsWarning",
-    "InterruptedFitWarning",
-    "LabelError",
-    "ManyCategoriesWarning",
-    "MemoryLimitError",
-    "MissingDataError",
-    "MissingPlotterError",
-    "OptionError",
-    "OutputExistsError",
-    "PBGNetError",
-    "PBGNetWarning",
-    "PriorLeakageError",
-    "SecondDerivativeError",
-    "ShapeError",
-    "SlowKernelWarning",
-    "SmallerChunksWarning",
-    "StoreError",
-    "UncertifiedError",
-    "UnknownNameError",
-    "UnseenCategoryWarning",
-    "WidthLimitError",
-]
-
 
 class PBGNetError(Exception):
     """Base class of every error raised on purpose by pbgnet."""

@@ -16,17 +16,6 @@ from torch import Tensor
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UnknownNameError
 
-__all__ = [
-    "as_double",
-    "as_float64",
-    "broadcast",
-    "check_finite",
-    "check_interval",
-    "check_name",
-    "positive_int",
-    "positive_real",
-]
-
 
 def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
     """Return a number, sequence, array or tensor as a float64 CPU tensor, outside autograd."""

@@ -47,14 +47,21 @@ def subtree(weights: list[Tensor], level: int, neuron: int) -> list[Tensor]:
 
 
 def tree(weights: list[Tensor]) -> Tensor:
-    """All the edges of the tree (one tree per output neuron), every one with a parameter of its own."""
-    roots = range(weights[-1].shape[0])
-    return torch.cat([edge for root in roots for edge in subtree(weights, len(weights) - 1, root)])
+    """All the edges of the tree of one output neuron, every one with a parameter of its own."""
+    return torch.cat(subtree(weights, len(weights) - 1, 0))
 
 
 def divergence_of_trees(weights: list[Tensor], prior: list[Tensor]) -> Tensor:
-    posterior, reference = tree([w.double() for w in weights]), tree([u.double() for u in prior])
-    return kl_divergence(Normal(posterior, 1.0), Normal(reference, 1.0)).sum()
+    """The mean over the outputs of what their trees cost."""
+    outputs = range(weights[-1].shape[0])
+    each = []
+    for j in outputs:
+        posterior, reference = (
+            tree([*(m.double() for m in part[:-1]), part[-1][j : j + 1].double()])
+            for part in (weights, prior)
+        )
+        each.append(kl_divergence(Normal(posterior, 1.0), Normal(reference, 1.0)).sum())
+    return torch.stack(each).mean()
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -93,6 +100,14 @@ def test_number_of_edges_is_that_of_the_paper():
     edges = 2 * 3 * 4 * 2 + 3 * 4 * 2 + 4 * 2 + 2
     assert tree(weights).numel() == edges
     assert tree_divergence(weights, zeros).item() == edges / 2
+
+
+def test_ten_outputs_cost_no_more_than_one():
+    # One hidden layer: |W1 - U1|^2 / 2 as ever, and the mean of |w_j - u_j|^2 / 2.
+    weights = [torch.ones(3, 2), torch.ones(10, 3)]
+    zeros = [torch.zeros_like(w) for w in weights]
+    assert tree_divergence(weights, zeros).item() == (6 + 3) / 2
+    assert tree_divergence([weights[0], weights[1][:1]], [zeros[0], zeros[1][:1]]).item() == (6 + 3) / 2
 
 
 def test_zero_for_the_prior_itself_and_symmetric():

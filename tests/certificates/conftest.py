@@ -1,14 +1,18 @@
 """Small certified models on mixed tables, made in a moment, and a classifier that reads its answers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
-from pbgnet.certificates import PriorRecord, certify_network
+from pbgnet.certificates import ROUTES, Foresight, PriorRecord, certify_network, make_claim
+from pbgnet.certificates.routes import Measured
 from pbgnet.networks import AggregatedNetwork, initial_weights
 from pbgnet.preprocessing import TablePreprocessor
 
 N = 240
+N_LEARNED = 600
 
 
 def make_table(n=N, seed=0):
@@ -62,6 +66,13 @@ def gap(model, X, y):
     return (model.predict_proba(X)[:, 1] - np.asarray(y)) ** 2
 
 
+def claim_of(losses, delta, route="betting"):
+    """The bound on the expectation of a loss, from its values."""
+    measured = Measured(np.zeros(losses.values.size, dtype=bool), losses.values)
+    settings = ROUTES[route].plan(Foresight(measured.n, delta))
+    return make_claim("classifier", route, measured, settings, delta=delta, quantity=losses.quantity)
+
+
 def failed(report):
     """Names of the steps that a verification refused."""
     return {step.name for step in report.failures}
@@ -77,34 +88,62 @@ def table():
     return make_table()
 
 
+def build_model(kind="inside", **options):
+    """Build a model of a kind: "inside" (with preprocessor), "random" or "zero" (numbers only)."""
+    table, labels = make_table()
+    rows = np.random.default_rng(1).permutation(N)
+    prior_rows, certified_rows = rows[: N // 2], rows[N // 2 :]
+    if kind == "inside":
+        preprocessor = TablePreprocessor().fit(table[prior_rows])
+        network = make_network(preprocessor.n_features_out_)
+        prior = PriorRecord("pretrained", "trained", n_rows=N // 2)
+    else:
+        preprocessor, prior_rows, certified_rows = None, np.array([], dtype=np.int64), rows
+        table = table[:, :1].astype(np.float64)
+        network = make_network(1, prior=kind)
+        prior = PriorRecord(kind, seed=7 if kind == "random" else None)
+    options = {
+        "classes": ("no", "yes"),
+        "prior": prior,
+        "prior_rows": prior_rows,
+        "certified_rows": certified_rows,
+        "preprocessor": preprocessor,
+        **options,
+    }
+    return certify_network(network, table, labels, **options), table, labels
+
+
+def make_learned(prior_scale=8.0, shift=0.0, hidden=(), **options):
+    """A model whose prior reads the first feature, and whose posterior departs from it by `shift`."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N_LEARNED, 2))
+    y = np.where(x[:, 0] + 0.2 * rng.normal(size=N_LEARNED) > 0, "yes", "no")
+    if hidden:
+        prior = initial_weights(2, hidden, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        prior[0][:, 0] += prior_scale
+        prior[-1] += 2.0
+    else:
+        prior = [torch.tensor([[prior_scale, 0.0, 0.0]], dtype=torch.float64)]
+    weights = [weight.clone() for weight in prior]
+    weights[0][:, 0] += shift
+    options = {
+        "classes": ("no", "yes"),
+        "prior": PriorRecord("pretrained", n_rows=N_LEARNED // 2),
+        "prior_rows": range(N_LEARNED // 2),
+        "certified_rows": range(N_LEARNED // 2, N_LEARNED),
+        **options,
+    }
+    return certify_network(AggregatedNetwork(weights, prior), x, y, **options), x, y
+
+
+def forged(model, **changes):
+    """The same model with a certificate that says something else."""
+    return dataclasses.replace(model, certificate=dataclasses.replace(model.certificate, **changes))
+
+
 @pytest.fixture
 def build():
-    """Build a model of a kind: "inside" (with preprocessor), "random" or "zero" (numbers only)."""
-
-    def make(kind="inside", **options):
-        table, labels = make_table()
-        rows = np.random.default_rng(1).permutation(N)
-        prior_rows, certified_rows = rows[: N // 2], rows[N // 2 :]
-        if kind == "inside":
-            preprocessor = TablePreprocessor().fit(table[prior_rows])
-            network = make_network(preprocessor.n_features_out_)
-            prior = PriorRecord("pretrained", "trained", n_rows=N // 2)
-        else:
-            preprocessor, prior_rows, certified_rows = None, np.array([], dtype=np.int64), rows
-            table = table[:, :1].astype(np.float64)
-            network = make_network(1, prior=kind)
-            prior = PriorRecord(kind, seed=7 if kind == "random" else None)
-        options = {
-            "classes": ("no", "yes"),
-            "prior": prior,
-            "prior_rows": prior_rows,
-            "certified_rows": certified_rows,
-            "preprocessor": preprocessor,
-            **options,
-        }
-        return certify_network(network, table, labels, **options), table, labels
-
-    return make
+    return build_model
 
 
 @pytest.fixture

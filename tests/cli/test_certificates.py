@@ -8,12 +8,12 @@ from pbgnet.training import Course, PriorCourse
 @pytest.fixture
 def quick(monkeypatch):
     """Settings of a command that ends in a second."""
-    from pbgnet.experiments import certificate_table
+    from pbgnet.experiments import certificates
 
-    settings = certificate_table.CertificateSettings(
+    settings = certificates.CertificateSettings(
         prior_course=PriorCourse(n_steps=10, fewest_epochs=1, most_epochs=3), tanh_course=Course(64, 2)
     )
-    monkeypatch.setattr(certificate_table, "CertificateSettings", lambda: settings)
+    monkeypatch.setattr(certificates, "CertificateSettings", lambda: settings)
 
 
 @pytest.mark.usefixtures("quick")

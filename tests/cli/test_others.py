@@ -11,8 +11,7 @@ import pytest
 import pbgnet
 import pbgnet.certificates
 from pbgnet.bounds import catoni_mixture_bound, chernoff_bound, mcallester_bound, seeger_bound, split_delta
-from pbgnet.certificates import load_model
-from pbgnet.certificates.strategy import FIXED_GRID
+from pbgnet.certificates import FIXED_GRID, load_model
 
 COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce", "report")
 

@@ -46,7 +46,7 @@ def test_runs_that_fail_are_told(run, tmp_path, monkeypatch):
     def broken(*arguments, **options):
         raise ZeroDivisionError("nothing to divide by")
 
-    monkeypatch.setattr("pbgnet.experiments.engines.train_batch", broken)
+    monkeypatch.setattr("pbgnet.experiments.studies.engines.train_batch", broken)
     result = run(*ARGUMENTS, tmp_path / "smoke")
     assert result.exit_code == 1
     assert "16 runs failed twice" in result.stderr

@@ -29,9 +29,9 @@ def test_the_folder_holds_model_certificate_report_and_reading(made):
     model = load_model(made / "model")
     assert model.classes == ("no", "yes")
     assert model.feature_names == ("size", "weight", "colour", "large")
-    assert model.certificate.preprocessing.status == "inside"
+    assert model.certificate.network.preprocessing.status == "inside"
     page = (made / "model" / "report.html").read_text()
-    assert html.escape(model.certificate.statement) in page
+    assert model.certificate.statement in html.unescape(page)
     assert "curve-bound" in page
 
 
@@ -92,8 +92,8 @@ def test_options_reach_the_certificate(run, table, tmp_path, quick):
     assert result.exit_code == 0, result.output
     model = load_model(out)
     certificate = model.certificate
-    assert (certificate.confidence, certificate.n_priors, certificate.prior.kind) == (0.9, 4, "random")
-    assert certificate.network.hidden_layer_sizes == (3, 4, 2)
+    assert (certificate.confidence, certificate.n_priors, certificate.network.prior.how) == (0.9, 4, "random")
+    assert certificate.network.network.hidden_layer_sizes == (3, 4, 2)
     assert model.feature_names == ("size", "colour", "large")
     assert certificate.inputs.n == 90
 
@@ -104,7 +104,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(run_json, tab
     prints = [
         run_json("train", data, "--target", "label", "--out", tmp_path / f"m{k}", "--seed", seed, *quick)[
             "certificate"
-        ]["fingerprints"]["posterior"]
+        ]["subject"]["posterior_weights"]
         for k, seed in enumerate((0, 0, 1))
     ]
     assert prints[0] == prints[1] != prints[2]
@@ -171,7 +171,7 @@ def replace_label(table, value, rows=slice(None)):
         ),
         (lambda t: t.assign(label=t["size"]), (), r"holds \d+ classes"),
         (lambda t: t.iloc[:0], (), r"no rows, only a header"),
-        (lambda t: t.iloc[:9], (), r"9 rows; with fewer than 10"),
+        (lambda t: t.iloc[:1], (), r"holds one class only, '(no|yes)'; two are needed"),
         (lambda t: t[["label"]], (), r"no column but the target"),
         (lambda t: t.assign(size=np.inf), (), r"'size' holds infinity in line 2 of "),
         (lambda t: t, ("--target", "Lable"), r"no target column 'Lable'\. Did you mean 'label' or 'large'\?"),
@@ -201,6 +201,16 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
     assert "Traceback" not in result.output
     assert result.stdout == ""
     assert not out.exists()
+
+
+def test_few_rows_are_certified_with_a_warning(run, table, tmp_path, quick):
+    data, out = tmp_path / "t.csv", tmp_path / "m"
+    rows = table.groupby("label").head(5).head(9)
+    rows[["size", "label"]].to_csv(data, index=False)
+    result = run("train", data, "--target", "label", "--out", out, *quick)
+    assert result.exit_code == 0, result.output
+    assert re.search("Warning: 9 rows are too few for a useful certificate", result.stderr)
+    assert run("verify", out, data).exit_code == 0
 
 
 def test_constant_and_empty_columns_are_fine_and_empty_ones_are_told(run, table, tmp_path, quick):
@@ -251,7 +261,7 @@ def consistent(folder):
     certificate = load_model(folder).certificate
     reading = json.loads((folder / "table.json").read_text())
     page = (folder / "report.html").read_text()
-    return certificate.fingerprints.posterior in page and reading["data"] == certificate.fingerprints.data
+    return certificate.network.posterior_weights in page and reading["data"] == certificate.fingerprints.data
 
 
 def test_model_reading_and_report_change_together(run, copy, quick, monkeypatch):
@@ -263,7 +273,7 @@ def test_model_reading_and_report_change_together(run, copy, quick, monkeypatch)
             function(*arguments)
             standing = out if out.exists() else aside
             assert consistent(standing)
-            seen.append(load_model(out).certificate.fingerprints.posterior)
+            seen.append(load_model(out).certificate.network.posterior_weights)
 
         return call
 
@@ -448,10 +458,11 @@ def test_the_route_can_be_named(run, table, tmp_path, quick, certificate):
 
 
 def test_the_routes_offered_are_those_of_the_registry(run, table, tmp_path, quick):
-    from pbgnet.certificates import CERTIFICATES as REGISTRY
+    from pbgnet.certificates import CANDIDATES, ROUTES
     from pbgnet.cli.train import CERTIFICATES
 
-    assert tuple(REGISTRY) == CERTIFICATES
+    claims = {name: ROUTES[members[-1][1]].quantity for name, members in CANDIDATES.items()}
+    assert {"auto", *(name for name in claims if claims[name] == "error rate")} == set(CERTIFICATES)
     table.to_csv(tmp_path / "t.csv", index=False)
     arguments = ("train", tmp_path / "t.csv", "--target", "label", "--out", tmp_path / "m", *quick)
     result = run(*arguments, "--certificate", "votes")
@@ -473,7 +484,7 @@ def test_a_test_set_is_shown_beside_the_bounds(run, run_json, table, tmp_path, q
         assert re.search(rf"Measured on 30 test rows +{rate:.4f}", text)
     assert f"Measured on 30 test rows: {rate:.4f}" in (out / "report.html").read_text()
     kept = json.loads((out / "test.json").read_text())
-    assert kept["model"] == model.certificate.fingerprints.posterior
+    assert kept["model"] == model.certificate.network.posterior_weights
     (out / "test.json").write_text(json.dumps({**kept, "model": "another"}))
     assert run_json("show", out)["test"] is None
     (out / "test.json").write_text(json.dumps({**kept, "n_errors": 31}))

@@ -11,8 +11,11 @@ from safetensors.numpy import load_file, save_file
 
 pd = pytest.importorskip("pandas")
 
-from pbgnet.certificates import VerificationReport, VerificationStep  # noqa: E402
-from pbgnet.certificates.words import round_up  # noqa: E402
+from pbgnet.certificates import (  # noqa: E402
+    VerificationReport,
+    VerificationStep,
+    round_up,
+)
 from pbgnet.cli.verify import show_steps  # noqa: E402
 
 
@@ -304,7 +307,7 @@ def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
         f"bound on the brier loss {bound}",
         f"brier loss on the rows {mean:.4f}",
         f"Brier loss: Measured on the certified rows {mean:.4f}",
-        f"Certified: held-out bound {bound}",
+        f"Certified: held-out bets {bound}",
         "half the squared distance",
         "The loss was settled before",
     ):

@@ -9,6 +9,7 @@ import pytest
 
 from pbgnet.datasets import load_dataset, load_mnist
 from pbgnet.datasets.adult import CATEGORIES, NUMBERS
+from pbgnet.datasets.openml import cache_folder
 from pbgnet.exceptions import DamagedFileError, MissingDataError
 
 pd = pytest.importorskip("pandas", reason="OpenML is read through pandas")
@@ -184,3 +185,9 @@ def test_the_offline_error_is_one_a_programmer_would_expect():
     with pytest.raises(FileNotFoundError) as caught:
         load_dataset("adult")
     assert isinstance(caught.value.__cause__, URLError)
+
+
+def test_the_cache_is_an_absolute_folder(monkeypatch):
+    monkeypatch.delenv("PBGNET_CACHE")
+    assert cache_folder().is_absolute()
+    assert cache_folder().name == "pbgnet"

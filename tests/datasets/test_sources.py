@@ -10,7 +10,7 @@ from pbgnet.datasets import load_dataset, load_mnist
 from pbgnet.datasets.ads import ADS
 from pbgnet.datasets.adult import ADULT
 from pbgnet.datasets.mnist import MNIST
-from pbgnet.datasets.sources import load_raw, rows_sha256
+from pbgnet.datasets.sources import RawTable, load_raw, rows_sha256
 from pbgnet.exceptions import DamagedFileError
 
 DIGIT_COUNTS = [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958]
@@ -107,3 +107,9 @@ def test_checksum_of_the_rows_is_that_of_the_files(source, data_dir):
     table, record = load_raw(source, data_dir, download=False)
     assert rows_sha256(table) == source.rows_sha256
     assert record.same_rows
+
+
+def test_checksum_of_the_rows_knows_labels_but_no_order():
+    table = RawTable(np.array([[1, 2], [3, 4]], np.uint8), np.array([0, 1], np.uint8))
+    assert rows_sha256(RawTable(table.features[::-1], table.labels[::-1])) == rows_sha256(table)
+    assert rows_sha256(RawTable(table.features, table.labels[::-1])) != rows_sha256(table)

@@ -12,6 +12,7 @@ from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifie
 from pbgnet.exceptions import (
     DomainError,
     DtypeError,
+    FewRowsWarning,
     LabelError,
     OptionError,
     PBGNetError,
@@ -47,7 +48,7 @@ def fitted():
 def test_table_with_gaps_is_learned_and_certified(fitted, tmp_path):
     frame, y = make_table()
     assert fitted.score(frame, y) > 0.8
-    assert fitted.certificate_.preprocessing.status == "inside"
+    assert fitted.certificate_.network.preprocessing.status == "inside"
     assert fitted.feature_names_in_.tolist() == ["age", "job", "member", "income"]
     assert fitted.n_features_in_ == 4
     assert fitted.verify(frame, y).ok
@@ -109,7 +110,7 @@ def test_clone_and_search():
     pipeline = make_certified_pipeline(PBGNetClassifier(random_state=0, max_epochs=2))
     assert clone(pipeline).get_params()["classifier__random_state"] == 0
     search = GridSearchCV(pipeline, {"classifier__hidden_layer_sizes": [(2,), (4,)]}, cv=2).fit(frame, y)
-    assert search.best_estimator_.certificate_.preprocessing.status == "inside"
+    assert search.best_estimator_.certificate_.network.preprocessing.status == "inside"
 
 
 def test_prior_rows_can_be_chosen():
@@ -138,8 +139,12 @@ class TestBadInput:
 
     def test_rows_and_columns(self, fitted):
         frame, y = make_table(50)
-        with pytest.raises(DomainError, match="9 rows; at least 10"):
-            CertifiedPipeline().fit(frame[:9], y[:9])
+        # Few rows are certified all the same, as long as they can be split.
+        with pytest.warns(FewRowsWarning, match="9 rows are too few for a useful certificate"):
+            few = CertifiedPipeline(PBGDClassifier()).fit(frame[["income"]][:9], ["good", "bad", "good"] * 3)
+        assert few.certificate_.n_rows_total == 9
+        with pytest.raises(DomainError, match="Found 1 sample: the prior and the certificate each need one"):
+            PBGNetClassifier().split_rows(1, [0])
         with pytest.raises(ShapeError, match="50 rows but there are 49 labels"):
             CertifiedPipeline().fit(frame, y[:49])
         with pytest.raises(ShapeError, match="rows and columns"):

@@ -1,5 +1,8 @@
 """The classifiers as a scikit-learn user meets them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -44,9 +47,9 @@ def test_fit_gives_a_classifier_with_a_certificate(fitted, table):
     certificate = fitted.certificate_
     assert certificate.inputs.n == len(fitted.certified_rows_) == 200
     assert 0 < certificate.error_rate.value < 0.5
-    assert certificate.preprocessing.status == "outside"
-    assert certificate.prior.kind == "pretrained"
-    assert certificate.split.how == "drawn"
+    assert certificate.network.preprocessing.status == "outside"
+    assert certificate.network.prior.how == "pretrained"
+    assert certificate.network.split.how == "drawn"
     assert fitted.verify(X, y).ok
 
 
@@ -97,7 +100,7 @@ def test_prior_rows_can_be_chosen(table):
     classifier = PBGNetClassifier(random_state=0, max_epochs=2).fit(X, y, prior_rows=chosen)
     assert (classifier.prior_rows_ == chosen).all()
     assert classifier.certificate_.inputs.n == 300
-    assert classifier.certificate_.split.how == "given"
+    assert classifier.certificate_.network.split.how == "given"
     assert "chosen by the user" in " ".join(classifier.certificate_.assumptions)
 
 
@@ -114,7 +117,7 @@ def test_algorithms_without_prior_rows_certify_all_rows(algorithm, table):
     classifier = PBGNetClassifier((5,), algorithm=algorithm, random_state=0, max_epochs=5).fit(X, y)
     assert len(classifier.prior_rows_) == 0
     assert classifier.certificate_.inputs.n == len(y)
-    assert classifier.certificate_.prior.kind == "random"
+    assert classifier.certificate_.network.prior.how == "random"
     assert classifier.verify(X, y).ok
 
 
@@ -131,7 +134,7 @@ def test_monte_carlo_training_is_certified_exactly(table):
     classifier = PBGNetClassifier(
         aggregation="monte_carlo", n_samples=20, solver="adam", random_state=0, max_epochs=3
     ).fit(X, y)
-    assert classifier.certificate_.aggregation.method == "fourier"
+    assert classifier.certificate_.network.aggregation.method == "fourier"
     assert classifier.verify(X, y).ok
 
 
@@ -149,7 +152,7 @@ def test_what_is_free_does_not_change_the_prior(table):
         priors = {
             PBGNetClassifier((3,), algorithm=algorithm, random_state=0, **{"max_epochs": 1, **option})
             .fit(X, y)
-            .certificate_.fingerprints.prior
+            .certificate_.network.prior_weights
             for option in options
         }
         assert len(priors) == 1
@@ -180,6 +183,19 @@ def test_frames_keep_their_names(table):
     assert classifier.verify(frame, y).ok
     with pytest.raises(ValueError, match="feature names"):
         classifier.predict(frame.rename(columns={"left": "other"}))
+
+
+def test_frames_are_answered_without_a_word():
+    """In a process of its own: PyTorch warns once of arrays that are not to be written to, as frames give."""
+    code = (
+        "import warnings; warnings.simplefilter('error')\n"
+        "import numpy as np, pandas as pd\n"
+        "from pbgnet.estimators import PBGDClassifier\n"
+        "X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=['a', 'b'])\n"
+        "PBGDClassifier(random_state=0).fit(X, X['a'] > 0).predict(X)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 def test_sparse_matrices_train_and_predict_as_dense_ones():
@@ -235,7 +251,7 @@ class TestPBGD:
         assert bound.certificate_.linear_loss.value <= catoni.certificate_.linear_loss.value + 1e-6
         assert catoni.score(X, y) >= bound.score(X, y) - 0.02
         for classifier in (bound, catoni):
-            assert classifier.certificate_.prior.kind == "zero"
+            assert classifier.certificate_.network.prior.how == "zero"
             assert classifier.verify(X, y).ok
             assert classifier.n_iter_ >= 1
 
@@ -274,6 +290,8 @@ class TestBadInput:
             PBGNetClassifier().fit(X[:0], y[:0])
         with pytest.warns(FewRowsWarning, match="too few"):
             PBGDClassifier().fit(X[:8], ["a", "b"] * 4)
+        with pytest.warns(FewRowsWarning, match="9 rows are too few"):
+            PBGNetClassifier(max_epochs=1, random_state=0).fit(X[:9], ["a", "b", "a"] * 3)
 
     def test_copies_are_told(self, table):
         X, y = (part[:200] for part in table)
@@ -350,7 +368,7 @@ class TestRoutes:
         assert issued.inputs.n_errors == int(np.sum(classifier.predict(X[rows]) != y[rows]))
         np.testing.assert_array_equal(classifier.predict(X), classifier.certified_model_.predict(X))
         prior = issued.error_rate.predictor == "prior's vote"
-        assert prior == (issued.fingerprints.prior == issued.fingerprints.posterior)
+        assert prior == (issued.network.prior_weights == issued.network.posterior_weights)
         assert classifier.verify(X, y).ok
         with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
             certify(classifier, X[:9], y[:9])

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 from pbgnet.estimators import PBGDClassifier, PBGNetClassifier
 from pbgnet.exceptions import InterruptedFitWarning
 from pbgnet.training import ALGORITHMS
-from pbgnet.training.history import History
+from pbgnet.training.solvers.journal import History
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_second_interrupt_abandons_the_fit(interrupt_after, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pbgnet.estimators.base.certify_network", interrupted)
+    monkeypatch.setattr("pbgnet.estimators.base.certify_prepared", interrupted)
     classifier = PBGNetClassifier(hidden_layer_sizes=(4,), random_state=0)
     with pytest.raises(KeyboardInterrupt):
         classifier.fit(X, y)

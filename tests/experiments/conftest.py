@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from pbgnet.experiments import RunRecord, RunSpec, Store, Study
-from pbgnet.experiments import specification as specification_module
-from pbgnet.experiments import store as store_module
-from pbgnet.experiments.batch import Rows
+from pbgnet.experiments import Store
+from pbgnet.experiments.runs import RunSpec
+from pbgnet.experiments.runs import specification as specification_module
+from pbgnet.experiments.runs.batch import Rows
+from pbgnet.experiments.studies import store as store_module
+from pbgnet.experiments.studies.store import RunRecord
+from pbgnet.experiments.studies.study import Study
 
 SHORT = {
     "hidden_size": 3,

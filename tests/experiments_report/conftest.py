@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from pbgnet.experiments import RunRecord, Store, load_study
+from pbgnet.experiments import Store, load_study
+from pbgnet.experiments.studies.store import RunRecord
 
 BASE = {"ads": 0.03, "adult": 0.15, "mnist17": 0.005, "mnist49": 0.015, "mnist56": 0.011, "mnistLH": 0.02}
 PICKS = {

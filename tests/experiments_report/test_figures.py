@@ -17,8 +17,8 @@ from pbgnet.experiments.figures import (
 )
 from pbgnet.experiments.figures.plotting import COLOURS, mathematical
 from pbgnet.experiments.figures.sample_size import sample_size_curves
-from pbgnet.experiments.results import NAMES, read_results, spread_of
-from pbgnet.experiments.toy import TOYS, representations, train_toy
+from pbgnet.experiments.figures.toy import TOYS, representations, train_toy
+from pbgnet.experiments.studies.results import NAMES, read_results, spread_of
 
 pytest.importorskip("matplotlib")
 

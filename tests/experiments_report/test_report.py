@@ -10,11 +10,18 @@ from html.parser import HTMLParser
 import pytest
 
 from pbgnet.exceptions import MissingPlotterError, StoreError
-from pbgnet.experiments.findings import agreement_sentences, bound_sentences, claim_sentences, departures
-from pbgnet.experiments.results import read_results
-from pbgnet.experiments.study_report import write_study_report
-from pbgnet.experiments.tables import Cell, StudyTable, main_results_table, variance_table
-from pbgnet.experiments.tables.cells import ERROR
+from pbgnet.experiments.report.findings import (
+    agreement_sentences,
+    bound_sentences,
+    claim_sentences,
+    departures,
+)
+from pbgnet.experiments.report.study_report import kind_of, write_study_report
+from pbgnet.experiments.studies import StudyResults
+from pbgnet.experiments.studies.results import read_results
+from pbgnet.experiments.studies.study import load_study, study_names
+from pbgnet.experiments.tables import StudyTable, main_results_table, variance_table
+from pbgnet.experiments.tables.cells import ERROR, Cell
 from pbgnet.files import write_whole
 
 pytest.importorskip("matplotlib")
@@ -119,7 +126,7 @@ def test_the_page_is_complete_in_itself(small, tmp_path):
     wanted = set(re.findall(r"url\(#([^)]*)\)", text)) | {s[1:] for s in sources if s.startswith("#")}
     assert wanted <= set(ids)
     assert "prefers-color-scheme: dark" in text
-    assert "default-src &#x27;none&#x27;" in text
+    assert "default-src 'none'" in text
     charts = [attrs for tag, attrs in page.elements if tag == "svg"]
     assert len(charts) == 5
     assert all(chart["role"] == "img" and len(chart["aria-label"]) > 20 for chart in charts)
@@ -247,3 +254,14 @@ def test_in_a_browser_all_pictures_are_there_and_nothing_is_fetched(browser, sma
     for overflow, missing, pictures in found:
         assert overflow <= 0
         assert missing == 0 < pictures
+
+
+def test_the_grid_tells_what_a_study_is_about():
+    assert {name: kind_of(StudyResults(load_study(name), ())) for name in study_names()} == {
+        "exact": "main",
+        "paper": "main",
+        "sample-size": "sample-size",
+        "smoke": "variance",
+        "training-size": "training-size",
+        "variance": "variance",
+    }

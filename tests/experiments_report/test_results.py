@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from pbgnet.exceptions import StoreError
-from pbgnet.experiments import RunSpec, code_version, load_study
-from pbgnet.experiments.results import read_results, spread_of
+from pbgnet.experiments import load_study
+from pbgnet.experiments.runs import RunSpec, code_version
+from pbgnet.experiments.studies.results import read_results, spread_of
 
 from .conftest import record_of
 

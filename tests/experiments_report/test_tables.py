@@ -7,15 +7,11 @@ from dataclasses import fields
 import pytest
 
 from pbgnet.bounds import seeger_bound
-from pbgnet.experiments import RunRecord, RunSpec
-from pbgnet.experiments.markup import latex_text
-from pbgnet.experiments.results import read_results
-from pbgnet.experiments.study import load_study
+from pbgnet.experiments.runs import RunSpec
+from pbgnet.experiments.studies.results import read_results
+from pbgnet.experiments.studies.store import RunRecord
+from pbgnet.experiments.studies.study import load_study
 from pbgnet.experiments.tables import (
-    BOUND,
-    ERROR,
-    SHORT,
-    Cell,
     StudyTable,
     epoch_table,
     error_table,
@@ -25,9 +21,15 @@ from pbgnet.experiments.tables import (
     selected_models_table,
     variance_table,
 )
-from pbgnet.experiments.tables.runs import WORDS
+from pbgnet.experiments.tables.cells import BOUND, ERROR, SHORT, Cell
+from pbgnet.experiments.tables.markup import latex_text
+from pbgnet.experiments.tables.runs import WORDS, duration_text
 
 from .conftest import record_of
+
+
+def has_gaps(table):
+    return any(cell.text == "…" for row in table.rows for cell in row)
 
 
 def exact_runs(**wanted):
@@ -174,7 +176,7 @@ def test_variance_by_hand(put):
 def test_gaps_are_shown_and_told_from_absences(two_candidates):
     _, results = two_candidates
     table = main_results_table(results)
-    assert table.has_gaps
+    assert has_gaps(table)
     assert table.cell("mnist17", "PBGNet", column="Bound").text == "…"
     assert table.cell("mnist17", "PBGNet", column="Bound").paper_text == "0.040"
     assert table.cell("mnist17", "MLP", column="Bound").text == "\N{EN DASH}"
@@ -189,7 +191,7 @@ def test_an_empty_store_gives_tables_of_gaps(put, make):
     table = make(results)
     assert len(table.rows) == 30
     assert not any(cell.verdict for row in table.rows for cell in row)
-    for text in (table.markdown(), table.latex(), table.html()):
+    for text in (table.markdown(), table.latex(), table.__html__()):
         assert "nan" not in text.lower()
 
 
@@ -197,7 +199,7 @@ def test_a_complete_study_has_no_marks(fill):
     (results,) = read_results(fill("smoke"), ["smoke"])
     assert results.complete
     table = variance_table(results)
-    assert not table.has_gaps
+    assert not has_gaps(table)
     assert not any("*" in row[1].text for row in table.rows)
     assert not any("paper's number" in note for note in table.notes)  # the paper has no such data set
 
@@ -254,7 +256,7 @@ def test_the_run_summary_by_hand(put):
 
 
 def test_the_protocol_has_every_value_of_the_grid():
-    from pbgnet.experiments.results import StudyResults
+    from pbgnet.experiments.studies.results import StudyResults
 
     table = protocol_table(StudyResults(load_study("paper"), ()))
     assert table.cell("samples T", column="Values").text == "10, 50, 100, 1000, 10000"
@@ -317,12 +319,20 @@ def test_hostile_text_stays_text():
     hostile = "a & b_c {d} 50% $x$ #1 ~ ^ \\ | <script>alert(1)</script>\n"
     table = StudyTable("t", "Hostile", ("Name", "Error"), ((Cell("x"), Cell(hostile)),))
     assert latex_problems(table.latex()) == []
-    assert "<script>" not in table.html()
+    assert "<script>" not in table.__html__()
     row = next(line for line in table.markdown().splitlines() if line.startswith("| x"))
     assert len(re.findall(r"(?<!\\)\|", row)) == 3
     assert latex_text("\\") == r"\textbackslash{}"
+    assert latex_text("PBGNet_{\N{SCRIPT SMALL L}-bnd} & 5 %") == r"PBGNet\textsubscript{$\ell$-bnd} \& 5 \%"
 
 
 def test_run_specs_without_a_study_are_no_row(put):
     (results,) = read_results(put([record_of(RunSpec("ads", split_seed=5))]), ["exact"])
     assert main_results_table(results).cell("ads", "PBGNet", column="Bound").text == "…"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(12.34, "12.3 s"), (600.0, "10.0 min"), (9000.0, "2.5 h"), (3.6e7, "10,000.0 h")]
+)
+def test_times_are_written_in_the_unit_that_fits(seconds, text):
+    assert duration_text(seconds) == text

@@ -19,6 +19,7 @@ from pbgnet.exceptions import (
     OptionError,
     OutputExistsError,
     ShapeError,
+    UncertifiedError,
     UnknownNameError,
 )
 from pbgnet.export import MissingOnnxError, OnnxClassifier, export_onnx
@@ -68,7 +69,7 @@ def test_the_file_carries_its_certificate(ship, tmp_path, make_model):
     assert Certificate.from_json(metadata.certificate) == certificate
     assert metadata.statement == certificate.statement
     assert metadata.seal == certificate.seal
-    assert metadata.weights_fingerprint == certificate.fingerprints.posterior
+    assert metadata.weights_fingerprint == certificate.network.posterior_weights
     texts = {entry.key: entry.value for entry in onnx.load(tmp_path / "aggregate.onnx").metadata_props}
     assert json.loads(texts["classes"]) == ["no", "yes"]
     assert json.loads(texts["feature_names"]) == list("abcdef")
@@ -158,6 +159,10 @@ def test_what_is_no_network_is_refused(tmp_path, make_network):
         export_onnx(side_by_side, path)
     with pytest.raises(ShapeError, match="replica"):
         export_onnx(SignNetwork([torch.zeros(2, 1, 3)]), path)
+    with pytest.raises(UncertifiedError, match="2 outputs"):
+        export_onnx(AggregatedNetwork([torch.zeros(2, 3)]), path, network="aggregate")
+    with pytest.raises(ShapeError, match="2 outputs; only networks with one can be exported"):
+        export_onnx(SignNetwork([torch.zeros(2, 3)]), path)
 
 
 @pytest.mark.parametrize("kind", ["sign", "aggregate"])

@@ -13,9 +13,9 @@ from pbgnet.certificates import (
     certify,
     certify_by_disagreement,
     load_predictions,
-    sentences,
     verify,
 )
+from pbgnet.certificates.format.version1 import EXPORTED
 from pbgnet.exceptions import OptionError, UncertifiedError
 from pbgnet.export import OnnxClassifier, export_onnx
 
@@ -62,16 +62,16 @@ def test_a_certificate_of_another_network_of_the_model_is_refused(tmp_path, make
     counted = certify_by_disagreement(model, ship(model, "sign"), fresh)
     network = counted.exported
     assert (network.network, network.dtype) == ("sign", "float64")
-    assert network.weights == model.certificate.fingerprints.posterior
-    assert counted.certificate.fingerprints.posterior == network.fingerprint()
-    assert counted.certificate.predictors == (sentences.EXPORTED,)
+    assert network.weights == model.certificate.network.posterior_weights
+    assert counted.certificate.subject.exported == network.fingerprint()
+    assert counted.certificate.predictors == (EXPORTED,)
     of_method = certify_by_disagreement(model, ship(model, "sign").predict, fresh)
     assert of_method.exported == network
     for options in ({"network": "aggregate"}, {"network": "sign", "dtype": "float32"}):
         with pytest.raises(OptionError, match="speaks of another classifier than the"):
             export_onnx(model, tmp_path / "n.onnx", certificate=counted.certificate, **options)
     of_vote = certify_by_disagreement(model, model.predict, fresh).certificate
-    assert of_vote.fingerprints.posterior is None
+    assert of_vote.subject.exported is None
     with pytest.raises(OptionError, match="does not say which classifier was counted"):
         export_onnx(model, tmp_path / "n.onnx", network="sign", certificate=of_vote)
     assert not (tmp_path / "n.onnx").exists()

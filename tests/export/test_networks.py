@@ -9,7 +9,7 @@ import torch
 from scipy import special
 
 from pbgnet.aggregation import Fourier
-from pbgnet.certificates.fingerprints import fingerprint_tensors
+from pbgnet.certificates import fingerprint_tensors
 from pbgnet.export import OnnxClassifier, export_onnx
 from pbgnet.export.layers import GROUP
 from pbgnet.networks import AggregatedNetwork, SignNetwork
@@ -156,3 +156,7 @@ def test_float32_networks_and_other_aggregations_are_exported_as_they_are_certif
     sampled = AggregatedNetwork(list(network.weights), aggregation="enumeration").float()
     rows = make_rows(30, 4)
     assert np.abs(ship(sampled).decision_function(rows) - exact(network.float().double(), rows)).max() < 1e-9
+
+
+def test_a_network_without_a_certificate_says_so(ship, make_network):
+    assert ship(make_network(2, ()), network="sign").metadata.covers.startswith("There is no certificate")

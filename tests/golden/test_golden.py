@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pbgnet.certificates import load_model, save_model
 from pbgnet.cli.app import app
 
 VERSIONS = sorted(path for path in Path(__file__).parent.glob("v*") if path.is_dir())
@@ -28,3 +29,10 @@ def test_and_still_notice_a_changed_label(folder, tmp_path):
     result = CliRunner().invoke(app, ["verify", str(folder / "model"), str(changed)])
     assert result.exit_code == 1
     assert "data: labels" in result.output
+
+
+@pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
+def test_and_are_written_back_byte_for_byte(folder, tmp_path):
+    saved = save_model(load_model(folder / "model"), tmp_path / "model")
+    for path in saved.iterdir():
+        assert path.read_bytes() == (folder / "model" / path.name).read_bytes(), path.name

@@ -1,15 +1,18 @@
 """Which backend runs where, and what happens where the fast one cannot be used."""
 
+import ast
 import importlib
 import os
 import subprocess
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
 
+import pbgnet
 from pbgnet.aggregation import expected_sign
 from pbgnet.exceptions import OptionError, PBGNetWarning, SlowKernelWarning, UnknownNameError
 from pbgnet.kernels import (
@@ -83,6 +86,27 @@ def test_every_operation_has_a_reference():
     for modules in dispatch.KERNELS.values():
         assert "torch" in modules
         assert set(modules) <= set(BACKENDS)
+
+
+@pytest.mark.parametrize(
+    ("operation", "backend"), [(name, other) for name, found in dispatch.KERNELS.items() for other in found]
+)
+def test_every_backend_has_what_other_rooms_ask_for(operation, backend):
+    """Read from the source, for Triton's can be imported in few places."""
+    package = Path(pbgnet.__file__).parent
+    outside = "".join(p.read_text() for p in package.rglob("*.py") if p.parent.name != "kernels")
+    reference, found = (
+        {
+            getattr(part, "asname", None) or part.name
+            for node in ast.parse((package / "kernels" / f"{module.split('.')[-1]}.py").read_text()).body
+            for part in (node.names if isinstance(node, ast.ImportFrom) else [node])
+            if isinstance(node, ast.FunctionDef | ast.ImportFrom)
+        }
+        for module in (dispatch.KERNELS[operation]["torch"], dispatch.KERNELS[operation][backend])
+    )
+    asked = {name for name in reference if not name.startswith("_") and f".{name}(" in outside}
+    assert asked
+    assert asked <= found
 
 
 def test_a_backend_is_used_inside_the_with_statement_only():
@@ -314,6 +338,7 @@ def test_an_error_in_any_thread_is_raised():
 FORK_SCRIPT = """
 import os, signal, threading
 import torch
+import pbgnet
 from pbgnet.aggregation import expected_sign
 from pbgnet.kernels import threads
 

@@ -402,7 +402,7 @@ class TestBadInput:
             ([], "at least one"),
             ([(3,)], "axes"),
             ([(3, 5), (1, 3)], "and the intercept make 4"),
-            ([(3, 5), (2, 4)], "last layer must have 1 neuron"),
+            ([(3, 5), (0, 4)], "last layer has no neurons"),
             ([(2, 3, 5), (1, 4)], "same replica axes"),
             ([(1, 1)], "no inputs besides the intercept"),
         ],

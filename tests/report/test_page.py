@@ -6,11 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-import pbgnet.report.page as page_module
-from pbgnet.certificates.words import round_up
-from pbgnet.report import write_report
+from pbgnet.certificates import round_up
+from pbgnet.report import render_report, write_report
 from pbgnet.report.comparison import verdict
-from pbgnet.report.style import DARK, LIGHT
 
 HOSTILE = "\"><img src=http://evil.invalid/x onerror=alert(1)><script>alert(2)</script>&amp;'\x00\x1b"
 
@@ -47,14 +45,13 @@ def test_it_says_what_the_certificate_says(subject):
     assert found.by_id["statement"] == certificate.statement
     assert found.by_id["bound"] == round_up(certificate.linear_loss.value)
     assert found.by_id["error-rate"] == round_up(certificate.error_rate.value)
-    assert found.by_id["risk"] == f"{certificate.inputs.empirical_risk:.4f}"
+    assert found.by_id["risk"] == f"{certificate.network.empirical_risk:.4f}"
     assert found.by_id["certified-rows"] == found.by_id["prior-rows"] == "150"
     text = " ".join(found.text)
-    prints = certificate.fingerprints
     for part in (
         *certificate.assumptions,
-        prints.data,
-        prints.posterior,
+        certificate.fingerprints.data,
+        certificate.network.posterior_weights,
         certificate.issued_at,
         "pbgnet verify MODEL DATA",
     ):
@@ -81,7 +78,7 @@ def test_both_losses_are_kept_apart(subject):
 
 
 def test_a_test_set_is_shown_beside_the_bounds(subject):
-    page = page_module.render_report(subject.model, [], subject.X, subject.y, tested=(3, 96))
+    page = render_report(subject.model, [], subject.X, subject.y, tested=(3, 96))
     assert "Measured on 96 test rows: 0.0312" in Elements(page).by_id["chart-errors"]
     assert "test rows" not in Elements(subject.render()).by_id["chart-errors"]
 
@@ -99,7 +96,7 @@ def test_every_route_has_its_page(make, certificate):
 
 
 def test_it_says_that_the_bounds_do_not_hold_jointly(subject):
-    text = " ".join(Elements(subject.render()).text)
+    text = " ".join(" ".join(Elements(subject.render()).text).split())
     assert "do not hold jointly" in text
     assert "choose the smallest after looking at them costs confidence" in text
 
@@ -111,7 +108,7 @@ def test_nothing_is_loaded_or_run(subject):
         {"script", "link", "img", "iframe", "object", "embed", "form", "base", "audio", "video"}
     )
     assert not re.search(r"https?:|//|url\(|@import|javascript:", page)
-    assert "default-src &#x27;none&#x27;" in page
+    assert "default-src 'none'" in page
 
 
 def test_hostile_names_stay_text(make):
@@ -157,11 +154,11 @@ def test_the_verdict_is_honest(subject, rate, other, words):
         claims=(loss, dataclasses.replace(doubled, value=rate)),
         alternatives=tuple(dataclasses.replace(claim, value=other) for claim in certificate.alternatives),
     )
-    assert words in verdict(changed)
+    assert words in verdict(changed)[1]
 
 
 def test_without_history_it_says_so(subject, make):
-    bare = page_module.render_report(subject.model, [], subject.X, subject.y)
+    bare = render_report(subject.model, [], subject.X, subject.y)
     assert "The course of training was not recorded" in bare
     assert "curve-" not in bare
     assert "curve-loss" in subject.render()
@@ -180,27 +177,3 @@ def test_written_whole_or_not_at_all(subject, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="full"):
         write_report(path, subject.model, subject.history, subject.X, subject.y)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
-
-
-def luminance(colour):
-    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one, other):
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
-def test_contrast_is_sufficient(scheme):
-    """WCAG 2.1: 4.5 for text, 3 for the parts of a chart."""
-    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
-    for text in ("ink", "soft", "certified"):
-        for ground in ("paper", "ground", "band"):
-            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
-    for kind in ("good", "warn"):
-        assert contrast(colours[kind], colours[f"{kind}-ground"]) >= 4.5
-    for part in ("certified", "measured", "held-out", "trivial", "wrong"):
-        assert contrast(colours[part], colours["paper"]) >= 3, part

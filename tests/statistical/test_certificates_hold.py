@@ -44,7 +44,7 @@ def test_certificates_are_violated_at_most_delta_of_the_time(classifier):
         risk = np.mean((1 - sign * G) / 2)
         violated_bound += risk > certificate.linear_loss.value
         violated_rate += np.mean((G > 0) != (fresh_y == 1)) > certificate.error_rate.value
-        optimistic += risk > certificate.inputs.empirical_risk
+        optimistic += risk > certificate.network.empirical_risk
     # At most delta in expectation; the largest count that would still be no surprise at one in 1000.
     allowed = stats.binom.ppf(0.999, REPETITIONS, 1 - CONFIDENCE)
     assert violated_bound <= allowed

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from pbgnet.networks import AggregatedNetwork
-from pbgnet.training.data import Batches, TrainingData, prepare_rows
-from pbgnet.training.journal import Journal
-from pbgnet.training.loop import fit
-from pbgnet.training.objectives import Seeger
+from pbgnet.networks import AggregatedNetwork, prepare_rows
+from pbgnet.training.solvers import Course, Journal, Problem, fit
+from pbgnet.training.steps.data import TrainingData
+from pbgnet.training.steps.objectives import Seeger
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -63,16 +62,14 @@ def train(make_data, make_network):
         data = data or make_data(device=device)
         network = network or make_network(seeds, device=device)
         journal = journal or Journal()
-        fit(
+        problem = Problem(
             network,
-            Batches(data, 16, torch.tensor([100 + seed for seed in seeds], device=device)),
+            data,
             objective(network) if objective else Seeger(network.prior_weights, len(data), 0.05),
-            learning_rate=torch.tensor(rates, dtype=torch.float64, device=device),
-            max_epochs=epochs,
-            journal=journal,
-            phase="test",
-            **options,
+            torch.tensor([100 + seed for seed in seeds], device=device),
+            torch.tensor(rates, dtype=torch.float64, device=device),
         )
+        fit(problem, Course(16, epochs), journal, "test", **options)
         return network, journal.history
 
     return run

@@ -7,7 +7,7 @@ errors of the layers mean for a network's output.
 from pbgnet.aggregation.base import Aggregation, product_unit
 from pbgnet.aggregation.enumeration import Enumeration, sign_probabilities, sign_vectors
 from pbgnet.aggregation.error_propagation import propagate_error
-from pbgnet.aggregation.fourier import Fourier
+from pbgnet.aggregation.fourier import DEFAULT_TOLERANCE, Fourier
 from pbgnet.aggregation.fourier_error import (
     choose_nodes,
     fourier_error_bound,
@@ -18,6 +18,7 @@ from pbgnet.aggregation.registry import METHODS, expected_sign, make_aggregation
 from pbgnet.kernels import FourierNodes
 
 __all__ = [
+    "DEFAULT_TOLERANCE",
     "METHODS",
     "Aggregation",
     "Enumeration",

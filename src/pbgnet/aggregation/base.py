@@ -10,8 +10,6 @@ from pbgnet.autograd import Pullback, full_precision
 from pbgnet.exceptions import DtypeError, ShapeError
 from pbgnet.validation import check_finite, check_interval
 
-__all__ = ["Aggregation", "check_layer", "one_replica_axis", "product_unit"]
-
 
 class Aggregation(ABC):
     r"""A method to compute the aggregated layer of the paper's Eq. 16.

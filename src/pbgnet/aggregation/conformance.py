@@ -26,9 +26,7 @@ from torch import Tensor
 from pbgnet.aggregation.base import Aggregation
 from pbgnet.aggregation.enumeration import Enumeration
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-from pbgnet.kernels.dispatch import PROBES, use_backend
-
-__all__ = ["AggregationConformance"]
+from pbgnet.kernels import PROBES, use_backend
 
 DTYPES = [torch.float32, torch.float64]
 BACKENDS_OF_DEVICE = {"cpu": ("numba", "torch"), "cuda": ("triton", "torch")}

@@ -15,8 +15,6 @@ from pbgnet.aggregation.base import Aggregation, check_layer, product_unit
 from pbgnet.exceptions import WidthLimitError
 from pbgnet.validation import check_interval, positive_int
 
-__all__ = ["Enumeration", "sign_probabilities", "sign_vectors"]
-
 
 @dataclass(frozen=True)
 class Enumeration(Aggregation):

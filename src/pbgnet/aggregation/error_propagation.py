@@ -9,8 +9,6 @@ from torch import Tensor
 from pbgnet.exceptions import ShapeError
 from pbgnet.validation import check_finite, check_interval
 
-__all__ = ["propagate_error"]
-
 
 def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], input_error: Tensor) -> Tensor:
     r"""Carry errors on the means of one layer through the aggregated layers above it.

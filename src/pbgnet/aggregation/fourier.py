@@ -24,8 +24,6 @@ from pbgnet.exceptions import DtypeError
 from pbgnet.kernels import FourierNodes, backend_for, find_kernel
 from pbgnet.validation import positive_int
 
-__all__ = ["DEFAULT_TOLERANCE", "Fourier"]
-
 DEFAULT_TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-10}
 
 

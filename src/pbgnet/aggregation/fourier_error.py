@@ -17,11 +17,8 @@ from torch import Tensor
 
 from pbgnet.aggregation.base import check_layer, one_replica_axis
 from pbgnet.exceptions import DomainError, ShapeError
-from pbgnet.kernels import FourierNodes, find_kernel
-from pbgnet.kernels.fourier_torch import nodes_of_reach
+from pbgnet.kernels import FourierNodes, find_kernel, nodes_of_reach
 from pbgnet.validation import check_interval, positive_int, positive_real
-
-__all__ = ["choose_nodes", "fourier_error_bound", "fourier_rounding_bound"]
 
 # Room for the rounding of the error bounds themselves.
 SLACK = 1.0 + 1e-9

@@ -9,8 +9,6 @@ from pbgnet.aggregation.base import one_replica_axis
 from pbgnet.autograd import first_order_only
 from pbgnet.kernels import FourierNodes, find_kernel
 
-__all__ = ["FourierSum", "fourier_sum"]
-
 
 def fourier_sum(mean: Tensor, weight: Tensor, nodes: FourierNodes) -> Tensor:
     """`(2/pi) sum_k Im phi(t_k) / (k + 1/2)` with phi(t) = exp(-t^2/2) prod_i f_i(t).

@@ -13,8 +13,6 @@ from pbgnet.exceptions import DtypeError, UncertifiedError
 from pbgnet.kernels import find_kernel
 from pbgnet.validation import positive_int
 
-__all__ = ["MonteCarlo"]
-
 
 @dataclass(frozen=True)
 class MonteCarlo(Aggregation):

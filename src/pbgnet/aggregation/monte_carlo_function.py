@@ -8,8 +8,6 @@ from torch import Tensor
 from pbgnet.autograd import first_order_only
 from pbgnet.kernels import find_kernel
 
-__all__ = ["SampledMean"]
-
 
 class SampledMean(torch.autograd.Function):
     """Mean over T drawn sign vectors of erf(a . s / sqrt(2)), with a = w / sqrt(d).

@@ -12,8 +12,6 @@ from pbgnet.aggregation.monte_carlo import MonteCarlo
 from pbgnet.exceptions import OptionError
 from pbgnet.validation import check_name
 
-__all__ = ["METHODS", "expected_sign", "make_aggregation"]
-
 METHODS: dict[str, type[Aggregation]] = {
     method.name: method  # one line per method
     for method in (

@@ -5,9 +5,10 @@ formulas inside autograd, for training, are in `pbgnet.bounds.differentiable`.
 """
 
 from pbgnet.bounds import differentiable
-from pbgnet.bounds.confidence import Constant, maurer_xi, split_delta
+from pbgnet.bounds.betting import betting_bound, betting_budget, betting_grid, betting_log_capital
+from pbgnet.bounds.confidence import Constant, log_constant, maurer_xi, split_delta
 from pbgnet.bounds.disagreement import disagreement_bound
-from pbgnet.bounds.divergence import tree_divergence
+from pbgnet.bounds.divergence import tree_divergence, tree_factors
 from pbgnet.bounds.held_out import chernoff_bound, clopper_pearson_bound
 from pbgnet.bounds.kl import binary_kl, kl_inverse_lower, kl_inverse_upper
 from pbgnet.bounds.mixture import catoni_grid, catoni_mixture_bound
@@ -19,13 +20,17 @@ from pbgnet.bounds.pac_bayes import (
     seeger_bound,
 )
 from pbgnet.bounds.sampled import sampled_risk_ceiling
-from pbgnet.bounds.vote import vote_bound, vote_loss_error, vote_losses, vote_quantile
+from pbgnet.bounds.vote import divide_up, vote_bound, vote_loss_error, vote_losses, vote_quantile
 from pbgnet.bounds.vote_choice import VoteChoice, choose_vote
 
 __all__ = [
     "CatoniOptimum",
     "Constant",
     "VoteChoice",
+    "betting_bound",
+    "betting_budget",
+    "betting_grid",
+    "betting_log_capital",
     "binary_kl",
     "catoni_bound",
     "catoni_grid",
@@ -36,14 +41,17 @@ __all__ = [
     "clopper_pearson_bound",
     "differentiable",
     "disagreement_bound",
+    "divide_up",
     "kl_inverse_lower",
     "kl_inverse_upper",
+    "log_constant",
     "maurer_xi",
     "mcallester_bound",
     "sampled_risk_ceiling",
     "seeger_bound",
     "split_delta",
     "tree_divergence",
+    "tree_factors",
     "vote_bound",
     "vote_loss_error",
     "vote_losses",

@@ -20,16 +20,6 @@ from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.validation import as_float64, check_interval, check_name, positive_int
 
-__all__ = [
-    "Constant",
-    "check_count",
-    "check_delta",
-    "check_sample_size",
-    "log_constant",
-    "maurer_xi",
-    "split_delta",
-]
-
 # Up to here xi(n) is summed term by term; beyond, its closed-form upper bound is relatively
 # within 4e-4 of it (and the bound on the risk moves by less than 1e-10).
 LARGEST_SUMMED_N = 10_000_000

@@ -22,8 +22,6 @@ from pbgnet.bounds.kl import kl_tensor
 from pbgnet.exceptions import ShapeError
 from pbgnet.validation import as_double, broadcast, check_interval
 
-__all__ = ["catoni_bound", "kl_inverse_lower", "kl_inverse_upper", "seeger_bound"]
-
 # Newton's method starts within a small factor of the root and converges monotonically (kl is
 # convex in p); measured over all scales it is at rest after 6 steps.
 NEWTON_STEPS = 8

@@ -10,8 +10,6 @@ from pbgnet.bounds.held_out import clopper_pearson_bound
 from pbgnet.exceptions import ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int
 
-__all__ = ["disagreement_bound"]
-
 
 def disagreement_bound(bound: float, n_disagreements: int, m: int, delta: float) -> float:
     """Bound the error rate of a classifier by that of another plus how often the two disagree.

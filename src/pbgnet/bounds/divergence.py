@@ -9,8 +9,6 @@ from torch import Tensor
 from pbgnet.exceptions import DtypeError, ShapeError
 from pbgnet.validation import as_double, broadcast, check_finite
 
-__all__ = ["tree_divergence"]
-
 
 def tree_divergence(
     weights: Sequence[Tensor], prior_weights: Sequence[Tensor], *, validate_args: bool = True
@@ -22,6 +20,11 @@ def tree_divergence(
 
     The factors count how often the tree repeats each row of weights. An intercept is one more
     column of its matrix; its constant input has no subtree, so it changes no factor.
+
+    With r output neurons there are r trees, and the mean of their divergences is returned: a voter draws
+    one of the outputs, uniformly under posterior and prior alike, and then its tree, so the chain rule gives
+    `KL = KL(uniform || uniform) + 1/r sum_j KL(Q_j || P_j)`, of which the first term is 0. Hidden layers
+    count as for one output, since all trees repeat them alike.
 
     Parameters
     ----------
@@ -52,12 +55,24 @@ def tree_divergence(
         for k, (w, u) in enumerate(zip(posterior, prior, strict=True), start=1):
             check_finite(f"weights of layer {k}", w.detach(), "Usually training has diverged.")
             check_finite(f"prior_weights of layer {k}", u.detach())
-    rows = [weight.shape[-2] for weight in posterior]
+    factors = tree_factors([weight.shape[-2] for weight in posterior])
     halves = {
-        f"layer {k + 1}": 0.5 * math.prod(rows[k + 1 :]) * (w - u).square().sum(dim=(-2, -1))
-        for k, (w, u) in enumerate(zip(posterior, prior, strict=True))
+        f"layer {k}": 0.5 * factor * (w - u).square().sum(dim=(-2, -1))
+        for k, (factor, w, u) in enumerate(zip(factors, posterior, prior, strict=True), start=1)
     }
     return torch.stack(broadcast(**halves)).sum(dim=0)
+
+
+def tree_factors(n_neurons: Sequence[int]) -> list[float]:
+    """Return how often a tree repeats each layer, for numbers of neurons d_1, ..., d_L; the mean over trees.
+
+    Examples
+    --------
+    >>> from pbgnet.bounds import tree_factors
+    >>> tree_factors([5, 3, 1]), tree_factors([5, 3, 4])
+    ([3.0, 1.0, 1.0], [3.0, 1.0, 0.25])
+    """
+    return [math.prod(n_neurons[k + 1 :]) / n_neurons[-1] for k in range(len(n_neurons))]
 
 
 def _as_layers(name: str, tensors: Sequence[Tensor] | Tensor) -> list[Tensor]:

@@ -19,8 +19,6 @@ from pbgnet.bounds.outward import ARITHMETIC_ERROR, bisect_doubles
 from pbgnet.exceptions import DomainError
 from pbgnet.validation import as_float64, broadcast, check_interval
 
-__all__ = ["chernoff_bound", "clopper_pearson_bound"]
-
 # Relative error granted to the incomplete beta function (measured against mpmath: below 1e-11).
 BETA_RELATIVE_ERROR = 1e-9
 

@@ -17,8 +17,6 @@ from torch import Tensor
 from pbgnet.bounds.outward import bisect_doubles
 from pbgnet.validation import as_float64, broadcast, check_interval
 
-__all__ = ["FloatOrArray", "binary_kl", "kl_inverse_lower", "kl_inverse_upper", "kl_tensor"]
-
 FloatOrArray = np.float64 | NDArray[np.float64]
 
 # Proved relative error of `kl_tensor` in float64: see `_bregman_term`, whose worst case is below

@@ -22,8 +22,6 @@ from pbgnet.bounds.pac_bayes import check_bound_arguments
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int, positive_real
 
-__all__ = ["GRID_SIZE", "catoni_grid", "catoni_mixture_bound", "grids", "mixture_root"]
-
 # Number of C and the factor between the best C expected and the two ends of the grid. Measured over 107
 # worlds, against the best single C, known beforehand: 1.0 % is lost where risk and divergence were
 # estimated right and 2.1 % where both are wrong by a factor of 2; `seeger_bound` loses 11 %. More points
@@ -155,16 +153,21 @@ def _check_grid(c: ArrayLike | Tensor, weights: ArrayLike | Tensor | None) -> tu
         raise ShapeError(f"c must be a list of at least one trade-off, got shape {tuple(c_.shape)}.")
     c_ = c_.reshape(-1)
     check_interval("c", c_, 0.0, open_low=True, open_high=True, advice="It weighs the risk.")
+    return c_, log_of_weights(weights, c_.numel(), "C")
+
+
+def log_of_weights(weights: ArrayLike | Tensor | None, count: int, what: str) -> Tensor:
+    """Return the logarithms of the weights of a mixture, float64 of shape (count,); uniform unless given."""
     if weights is None:
-        return c_, torch.full_like(c_, -math.log(c_.numel()))
+        return torch.full((count,), -math.log(count), dtype=torch.float64)
     w = as_float64("weights", weights)
-    if w.reshape(-1).shape != c_.shape or w.ndim > 1:
-        raise ShapeError(f"weights must be one for each of the {c_.numel()} C, got shape {tuple(w.shape)}.")
+    if w.numel() != count or w.ndim > 1:
+        raise ShapeError(f"weights must be one for each of the {count} {what}, got shape {tuple(w.shape)}.")
     check_interval("weights", w, 0.0, open_low=True, open_high=True, advice="Leave out what weighs nothing.")
     total = math.fsum(w.reshape(-1).tolist())
     if abs(total - 1.0) > WEIGHT_TOLERANCE:
         raise DomainError(f"weights must sum to 1, got {total!r}. Divide them by their sum.")
-    return c_, torch.log(w.reshape(-1)) - math.log(total)
+    return torch.log(w.reshape(-1)) - math.log(total)
 
 
 def mixture_root(q: Tensor, k: Tensor, n: Tensor, delta: Tensor, c: Tensor, log_weights: Tensor) -> Tensor:

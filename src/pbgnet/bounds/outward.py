@@ -10,8 +10,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-__all__ = ["ARITHMETIC_ERROR", "bisect_doubles"]
-
 # Relative error of an expression of a few sums, products, logarithms and exponentials of positive
 # numbers in float64, with room to spare (16 units in the last place).
 ARITHMETIC_ERROR = 2.0**-48

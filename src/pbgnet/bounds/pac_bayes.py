@@ -20,15 +20,6 @@ from pbgnet.bounds.kl import SMALLEST_BUDGET, FloatOrArray, kl_inverse_upper
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.validation import as_float64, broadcast, check_interval
 
-__all__ = [
-    "CatoniOptimum",
-    "catoni_bound",
-    "catoni_optimal",
-    "check_bound_arguments",
-    "mcallester_bound",
-    "seeger_bound",
-]
-
 # Catoni's bound holds at any C, so C* may be rounded; this keeps it away from 0/0.
 SMALLEST_C = 2.0**-40
 

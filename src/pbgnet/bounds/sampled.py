@@ -12,8 +12,6 @@ from pbgnet.bounds.held_out import chernoff_bound
 from pbgnet.exceptions import ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int
 
-__all__ = ["sampled_risk_ceiling"]
-
 
 def sampled_risk_ceiling(risk: float, n_draws: int, delta: float) -> float:
     """Upper limit of the exact empirical risk, from an average over independent draws.

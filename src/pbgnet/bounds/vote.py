@@ -24,8 +24,6 @@ from pbgnet.bounds.pac_bayes import seeger_bound
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int
 
-__all__ = ["check_vote", "divide_up", "vote_bound", "vote_loss_error", "vote_losses", "vote_quantile"]
-
 # The binomial tails were compared with high-precision ones up to here.
 LARGEST_VOTE = 5000
 

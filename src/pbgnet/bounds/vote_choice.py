@@ -21,8 +21,6 @@ from pbgnet.bounds.vote import check_vote, vote_bound, vote_losses, vote_quantil
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64
 
-__all__ = ["VOTE_GRID", "VoteChoice", "choose_vote"]
-
 # Up to a dozen networks all numbers can win; beyond, a sparse list costs less than 1 % of the bound
 # (measured against all T and k). Hundreds win only where the divergence is next to nothing.
 _MANY = (14, 16, 18, 21, 24, 28, 33, 39, 46, 55, 66, 80, 100, 150, 220, 330, 500, 1000, 2200, 5000)

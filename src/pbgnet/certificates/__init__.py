@@ -4,79 +4,99 @@
 `certify_network` makes a `CertifiedModel` from a trained network and the user's table;
 `certify_by_disagreement` compares another classifier with a certified one. All are saved in folders
 without pickle. `verify` recomputes every number, and says what it has to take on trust.
+
+Its rooms, each seeing those before it: `data` (rows, labels, fingerprints, the split), `routes` (arguments
+for a bound), `format` (what a certificate is), `network`, `classifier`, `store`, `verify`.
 """
 
-from pbgnet.certificates.certificate import Certificate
-from pbgnet.certificates.claim import Choices, Claim, Evidence, ReferenceRecord, Settings, Union
-from pbgnet.certificates.classifier import certify
-from pbgnet.certificates.disagreement import certify_by_disagreement
-from pbgnet.certificates.evaluation import Evaluation, evaluate
-from pbgnet.certificates.fingerprints import (
-    DataFingerprints,
-    describe_data,
-    fingerprint_array,
-    fingerprint_data,
-    fingerprint_json,
-    fingerprint_labels,
-    fingerprint_split,
-    fingerprint_table,
-    fingerprint_tensors,
+from pbgnet.certificates.classifier import (
+    CertifiedPredictions,
+    ExportedNetwork,
+    certify,
+    certify_by_disagreement,
 )
-from pbgnet.certificates.issue import issue_certificate
-from pbgnet.certificates.model import CertifiedModel, certify_network
-from pbgnet.certificates.parts import (
-    BoundInputs,
-    Fingerprints,
+from pbgnet.certificates.data import (
+    Classes,
+    Inputs,
+    PreparedTable,
+    Split,
+    SplitRecord,
+    describe_data,
+    draw_prior_rows,
+    fingerprint_tensors,
+    label_values,
+)
+from pbgnet.certificates.format import (
+    Certificate,
+    DisagreementSubject,
     PreprocessingRecord,
     PriorRecord,
-    SplitRecord,
+    certificate_schema,
+    round_up,
 )
-from pbgnet.certificates.prediction_storage import load_certified, load_predictions, save_predictions
-from pbgnet.certificates.predictions import CertifiedPredictions
-from pbgnet.certificates.split import check_split, draw_prior_rows
-from pbgnet.certificates.storage import load_model, save_model
-from pbgnet.certificates.terms import CERTIFICATES, Terms
+from pbgnet.certificates.network import (
+    Answers,
+    CertifiedModel,
+    Terms,
+    certifiable,
+    certify_network,
+    certify_prepared,
+    delta_of,
+    evaluate,
+)
+from pbgnet.certificates.routes import CANDIDATES, FIXED_GRID, ROUTES, Claim, Foresight, make_claim
+from pbgnet.certificates.store import (
+    CERTIFICATE,
+    FOLDER_FILES,
+    load_certified,
+    load_model,
+    load_predictions,
+    save_model,
+    save_predictions,
+)
 from pbgnet.certificates.verification import VerificationReport, VerificationStep, verify
 
 __all__ = [
-    "CERTIFICATES",
-    "BoundInputs",
+    "CANDIDATES",
+    "CERTIFICATE",
+    "FIXED_GRID",
+    "FOLDER_FILES",
+    "ROUTES",
+    "Answers",
     "Certificate",
     "CertifiedModel",
     "CertifiedPredictions",
-    "Choices",
     "Claim",
-    "DataFingerprints",
-    "Evaluation",
-    "Evidence",
-    "Fingerprints",
+    "Classes",
+    "DisagreementSubject",
+    "ExportedNetwork",
+    "Foresight",
+    "Inputs",
+    "PreparedTable",
     "PreprocessingRecord",
     "PriorRecord",
-    "ReferenceRecord",
-    "Settings",
+    "Split",
     "SplitRecord",
     "Terms",
-    "Union",
     "VerificationReport",
     "VerificationStep",
+    "certifiable",
+    "certificate_schema",
     "certify",
     "certify_by_disagreement",
     "certify_network",
-    "check_split",
+    "certify_prepared",
+    "delta_of",
     "describe_data",
     "draw_prior_rows",
     "evaluate",
-    "fingerprint_array",
-    "fingerprint_data",
-    "fingerprint_json",
-    "fingerprint_labels",
-    "fingerprint_split",
-    "fingerprint_table",
     "fingerprint_tensors",
-    "issue_certificate",
+    "label_values",
     "load_certified",
     "load_model",
     "load_predictions",
+    "make_claim",
+    "round_up",
     "save_model",
     "save_predictions",
     "verify",

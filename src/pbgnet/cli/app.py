@@ -16,8 +16,6 @@ from pbgnet.cli.show import show
 from pbgnet.cli.train import train
 from pbgnet.cli.verify import verify
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="pbgnet",
     no_args_is_help=True,

@@ -9,18 +9,9 @@ from pbgnet.cli.console import console, echo
 from pbgnet.cli.options import Debug, Json
 from pbgnet.cli.outcome import Result, command
 
-__all__ = ["all_bounds", "bound"]
-
 
 def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tuple[str, float, str]]:
-    """Return each bound: its name, its value, and a remark.
-
-    Examples
-    --------
-    >>> from pbgnet.cli.bound import all_bounds
-    >>> [round(value, 4) for _, value, _ in all_bounds(0.011, 164.0, 11377, 0.05 / 9)]
-    [0.0401, 0.0401, 0.0401, 0.0407, 0.0985, 0.0145, 1.0]
-    """
+    """Return each bound: its name, its value, and a remark."""
     from pbgnet.bounds import (
         catoni_mixture_bound,
         catoni_optimal,
@@ -28,35 +19,22 @@ def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tup
         mcallester_bound,
         seeger_bound,
     )
-    from pbgnet.certificates.strategy import FIXED_GRID
+    from pbgnet.certificates import FIXED_GRID
 
-    catoni = catoni_optimal(risk, divergence, n, delta, constant="maurer")
-    c = float(catoni.c)
-    return [
-        (
-            "Seeger, exact constant",
-            float(seeger_bound(risk, divergence, n, delta, "maurer")),
-            "Maurer's xi(n)",
-        ),
-        ("Seeger, paper's constant", float(seeger_bound(risk, divergence, n, delta, "paper")), "2 sqrt(n)"),
-        (
-            "Catoni, best C",
-            float(catoni.bound),
-            f"C = {c:.4g}" if math.isfinite(c) else "C tends to infinity",
-        ),
-        (
-            "Catoni, mixture",
-            float(catoni_mixture_bound(risk, divergence, n, delta, FIXED_GRID)),
-            f"{len(FIXED_GRID)} values of C, fixed beforehand",
-        ),
-        (
-            "McAllester",
-            float(mcallester_bound(risk, divergence, n, delta, "maurer")),
-            "never tighter than Seeger",
-        ),
-        ("Held-out (Chernoff)", float(chernoff_bound(risk, n, delta)), "if fixed before the rows were seen"),
+    given = risk, divergence, n, delta
+    catoni = catoni_optimal(*given, constant="maurer")
+    best_c = f"C = {float(catoni.c):.4g}" if math.isfinite(catoni.c) else "C tends to infinity"
+    grid = f"{len(FIXED_GRID)} values of C, fixed beforehand"
+    bounds = [
+        ("Seeger, exact constant", seeger_bound(*given, "maurer"), "Maurer's xi(n)"),
+        ("Seeger, paper's constant", seeger_bound(*given, "paper"), "2 sqrt(n)"),
+        ("Catoni, best C", catoni.bound, best_c),
+        ("Catoni, mixture", catoni_mixture_bound(*given, FIXED_GRID), grid),
+        ("McAllester", mcallester_bound(*given, "maurer"), "never tighter than Seeger"),
+        ("Held-out (Chernoff)", chernoff_bound(risk, n, delta), "if fixed before the rows were seen"),
         ("Trivial", 1.0, ""),
     ]
+    return [(name, float(value), remark) for name, value, remark in bounds]
 
 
 @command
@@ -78,7 +56,7 @@ def bound(
     def show() -> None:
         from rich.table import Table
 
-        from pbgnet.certificates.words import round_up
+        from pbgnet.certificates import round_up
 
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
         table.add_column("bound")
@@ -89,9 +67,8 @@ def bound(
             table.add_row(name, round_up(value, 6), round_up(min(1.0, 2 * value), 6), remark)
         console().print(table)
         echo()
-        echo(
-            f"With probability {1 - delta:.6g} over the draw of {n} examples" + _shared(n_priors, share) + "."
-        )
+        shared = f", for {n_priors} priors together (delta {share:.4g} each)" if n_priors > 1 else ""
+        echo(f"With probability {1 - delta:.6g} over the draw of {n} examples{shared}.")
 
     payload = {
         "inputs": {"risk": risk, "divergence": divergence, "n": n, "delta": delta, "n_priors": n_priors},
@@ -99,7 +76,3 @@ def bound(
         "bounds": [{"name": name, "value": value, "remark": remark} for name, value, remark in bounds],
     }
     return Result(payload, show)
-
-
-def _shared(n_priors: int, share: float) -> str:
-    return f", for {n_priors} priors together (delta {share:.4g} each)" if n_priors > 1 else ""

@@ -9,22 +9,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["clean", "first_infinity", "parse_labels"]
-
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
 
 def clean(cells: Sequence[object], missing: Collection[str]) -> list[str | None]:
-    """Strip texts of blanks; those that mean "missing", and what is no text, become None.
-
-    Examples
-    --------
-    >>> from pbgnet.cli.cells import clean
-    >>> clean([" red ", "?", "", float("nan")], ("", "?"))
-    ['red', None, None, None]
-    """
+    """Strip texts of blanks; those that mean "missing", and what is no text, become None."""
     stripped = (cell.strip() if isinstance(cell, str) else "" for cell in cells)
     return [None if not text or text in missing else text for text in stripped]
 
@@ -34,12 +25,6 @@ def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
 
     Truth values are ``True``, ``true``, ``TRUE`` and the like. Whole numbers become int, others float, so
     that ``1`` and ``1.0`` are one class. Numbers too large to be told apart stay texts.
-
-    Examples
-    --------
-    >>> from pbgnet.cli.cells import parse_labels
-    >>> parse_labels(["1", "0", "1.0"]).tolist(), parse_labels(["1", "none"]).tolist()
-    ([1, 0, 1], ['1', 'none'])
     """
     import numpy as np
 

@@ -8,39 +8,26 @@ from typing import Annotated
 import typer
 
 from pbgnet.cli.console import echo
-from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.options import DataDir, Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.files import write_whole
-
-__all__ = ["certificates"]
-
-Datasets = Annotated[
-    list[str] | None,
-    typer.Option("--datasets", metavar="NAME", help="Only this one. Repeatable. The paper's six by default."),
-]
-Out = Annotated[
-    Path, typer.Option("--out", metavar="FILE", readable=False, help="Where to write the page, in Markdown.")
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="DIR", readable=False, help="Folder of the data, or a packed file."),
-]
-Splits = Annotated[
-    int, typer.Option("--splits", metavar="N", min=1, help="Random splits of the rows; means are shown.")
-]
-Hidden = Annotated[
-    list[int] | None,
-    typer.Option("--hidden", metavar="N", min=1, help="Neurons of a hidden layer. Repeatable."),
-]
 
 
 @command
 def certificates(
-    datasets: Datasets = None,
-    out: Out = Path("results") / "certificates.md",
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this one. Repeatable. The paper's six by default."),
+    ] = None,
+    out: Annotated[Path, out_option("FILE", "Where to write the page, in Markdown.")] = Path("results")
+    / "certificates.md",
     data_dir: DataDir = None,
-    splits: Splits = 1,
-    hidden: Hidden = None,
+    splits: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Random splits of the rows; means are shown.")
+    ] = 1,
+    hidden: Annotated[
+        list[int] | None, typer.Option(metavar="N", min=1, help="Neurons of a hidden layer. Repeatable.")
+    ] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
@@ -49,8 +36,12 @@ def certificates(
     A prior is trained until it is good on half of the training rows, and the other half is certified.
     """
     from pbgnet.datasets import PAPER_DATASETS
-    from pbgnet.experiments.certificate_page import Circumstances, certificate_page
-    from pbgnet.experiments.certificate_table import CertificateSettings, certify_split
+    from pbgnet.experiments.certificates import (
+        CertificateSettings,
+        Circumstances,
+        certificate_page,
+        certify_split,
+    )
 
     settings = CertificateSettings()
     if hidden:

@@ -8,18 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pbgnet.certificates import Certificate
-
-__all__ = [
-    "bars",
-    "certificate_bars",
-    "certificate_numbers",
-    "console",
-    "echo",
-    "pairs",
-    "printable",
-    "short_hash",
-]
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions
 
 # Where the output is not a terminal, tables are this wide.
 PLAIN_WIDTH = 110
@@ -29,14 +18,7 @@ BAR = 40
 
 
 def printable(text: str) -> str:
-    r"""Replace control characters, which could recolour or rewrite what the terminal shows.
-
-    Examples
-    --------
-    >>> from pbgnet.cli.console import printable
-    >>> printable("a\x1b[31mb") == "a\N{REPLACEMENT CHARACTER}[31mb"
-    True
-    """
+    """Replace control characters, which could recolour or rewrite what the terminal shows."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -50,9 +32,9 @@ def console() -> "Console":
     from rich.console import Console
 
     made = Console(highlight=False, markup=False, emoji=False)
-    return (
-        made if made.is_terminal else Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
-    )
+    if not made.is_terminal:
+        made.width = PLAIN_WIDTH
+    return made
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> None:
@@ -73,12 +55,25 @@ def bars(rows: Iterable[tuple[str, float, str]]) -> None:
         echo(f"  {name:<{width}}  {text:>7}  {'#' * length}".rstrip())
 
 
-def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequence[tuple[str, str]]:
-    """Return the numbers a reader asks for first, bounds rounded up."""
-    from pbgnet.certificates.words import round_up
+def show_certificate(
+    model: "CertifiedModel | CertifiedPredictions", tested: tuple[int, int] | None = None
+) -> None:
+    """Print what is proved, its numbers, and bars of them; `tested` are errors and rows of a test set."""
+    echo(model.certificate.statement)
+    echo()
+    pairs(_numbers(model))
+    echo()
+    _show_bars(model, tested)
+    echo()
 
+
+def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[str, str]]:
+    """Return the numbers a reader asks for first, bounds rounded up."""
+    from pbgnet.certificates import CertifiedModel, DisagreementSubject, round_up
+
+    certificate = model.certificate
     inputs, loss = certificate.inputs, certificate.expected_loss
-    tried = "priors" if certificate.network is not None else "classifiers"
+    tried = "priors" if certificate.of_network else "classifiers"
     shared = f", shared between {certificate.n_priors} {tried}" if certificate.n_priors > 1 else ""
     rows = [("bound on the error rate", round_up(certificate.error_rate.value))]
     rows += [
@@ -86,16 +81,17 @@ def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequen
     ]
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
-    what = "disagreement" if certificate.reference is not None else "error rate"
+    what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else "error rate"
     rows.append(
         (f"{what} on the rows", f"{inputs.empirical_error_rate:.4f}  ({inputs.n_errors} of {inputs.n})")
     )
-    if loss is not None and certificate.network is None:
-        rows.append((f"{loss.quantity} on the rows", f"{loss.evidence.empirical_risk:.4f}"))
-    if inputs.empirical_risk is not None and inputs.divergence is not None:
-        rows.append(("linear loss on the rows", f"{inputs.empirical_risk:.4f}"))
-        rows.append(("divergence from the prior", f"{inputs.divergence:.4g} nats"))
-        rows.append(("rows", f"{inputs.n} certified, {n_prior_rows} for prior and preprocessing"))
+    if isinstance(model, CertifiedModel):
+        subject, n_others = certificate.network, model.prior_rows.size
+        rows.append(("linear loss on the rows", f"{subject.empirical_risk:.4f}"))
+        rows.append(("divergence from the prior", f"{subject.divergence:.4g} nats"))
+        rows.append(("rows", f"{inputs.n} certified, {n_others} for prior and preprocessing"))
+    elif loss is not None:
+        rows.append((f"{loss.quantity} on the rows", f"{loss.empirical_risk:.4f}"))
     return (
         *rows,
         ("asked for", certificate.choices.certificate),
@@ -103,13 +99,11 @@ def certificate_numbers(certificate: "Certificate", n_prior_rows: int) -> Sequen
     )
 
 
-def certificate_bars(
-    certificate: "Certificate", test_error: float | None, test_rows: int | None, *, n_classes: int = 2
-) -> None:
+def _show_bars(model: "CertifiedModel | CertifiedPredictions", tested: tuple[int, int] | None) -> None:
     """Print all bounds as bars, with what was measured and what is trivial."""
-    from pbgnet.report.bars import Yardsticks, error_rate_bars, loss_bars
+    from pbgnet.report import Yardsticks, error_rate_bars, loss_bars
 
-    measured = Yardsticks(test_error=test_error, test_rows=test_rows, n_classes=n_classes)
+    certificate, measured = model.certificate, Yardsticks(tested=tested, n_classes=len(model.classes))
     echo("Error rate:")
     bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, measured))
     if loss := loss_bars(certificate, measured):
@@ -118,8 +112,3 @@ def certificate_bars(
         bars((bar.name, bar.value, bar.text) for bar in loss)
     if certificate.alternatives:
         echo("Those for comparison are valid had they been chosen beforehand, not together with the others.")
-
-
-def short_hash(text: str) -> str:
-    """Shorten fingerprints for the eye; other text is left as it is."""
-    return f"{text[:12]}..." if len(text) == 64 and set(text) <= set("0123456789abcdef") else text

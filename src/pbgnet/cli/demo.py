@@ -4,17 +4,13 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
-from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.options import Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command
 from pbgnet.cli.tables import write_table
 from pbgnet.cli.verify import show_steps, verify_model
 from pbgnet.cli.workflow import train_model
-
-__all__ = ["demo"]
 
 TABLE, TARGET, MODEL = "breast_cancer.csv", "diagnosis", "model"
 
@@ -31,13 +27,7 @@ def write_demo_table(path: Path) -> None:
 @command
 def demo(
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            readable=False,
-            help="Folder for the table and the model; an older demo is replaced.",
-        ),
+        Path, out_option("DIR", "Folder for the table and the model; an older demo is replaced.")
     ] = Path("pbgnet-demo"),
     as_json: Json = False,
     debug: Debug = False,

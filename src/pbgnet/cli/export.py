@@ -9,8 +9,6 @@ from pbgnet.cli.console import echo, pairs
 from pbgnet.cli.options import Debug, Json, Model, Overwrite
 from pbgnet.cli.outcome import Result, command
 
-__all__ = ["export"]
-
 
 @command
 def export(
@@ -46,7 +44,7 @@ def export(
             (
                 ("columns of x", _columns(record.numeric_columns, classifier.n_features_in_)),
                 ("columns of text", _columns(record.text_columns, 0)),
-                ("labels", f"{record.inputs.classes[0]!r} and {record.inputs.classes[1]!r}"),
+                ("labels", " and ".join(record.inputs.classes.names)),
                 ("SHA-256", classifier.fingerprint),
             )
         )
@@ -59,7 +57,7 @@ def export(
         "dtype": dtype,
         "bytes": size,
         "fingerprint": classifier.fingerprint,
-        "classes": list(record.inputs.classes),
+        "classes": list(record.inputs.classes.labels),
         "numeric_columns": record.numeric_columns,
         "text_columns": record.text_columns,
         "missing_text": record.missing_text,

@@ -5,11 +5,15 @@ problem has its own exit code.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Data", "Debug", "Json", "Missing", "Model", "Overwrite"]
+
+def out_option(metavar: str, text: str) -> Any:
+    """Return the option that says where a command writes."""
+    return typer.Option("--out", metavar=metavar, readable=False, help=text)
+
 
 Data = Annotated[
     Path,
@@ -27,6 +31,10 @@ Missing = Annotated[
         metavar="TEXT",
         help='Text that means "missing" in a CSV, besides nothing at all, ?, NA, N/A, NaN, null. Repeatable.',
     ),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", readable=False, help="Folder of the data, or a packed file."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what stands there already.")]
 Json = Annotated[

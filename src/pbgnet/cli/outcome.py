@@ -16,8 +16,6 @@ import typer
 from pbgnet.cli.console import printable
 from pbgnet.exceptions import DamagedFileError, PBGNetError, PBGNetWarning
 
-__all__ = ["ExitCode", "Note", "Result", "command", "note"]
-
 
 class ExitCode(IntEnum):
     """What the shell is told."""
@@ -36,16 +34,7 @@ class Note(PBGNetWarning):
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found.
-
-    Attributes
-    ----------
-    payload : dict
-        For machines: JSON-able values.
-    show : callable
-        Prints the same for people.
-    exit_code : ExitCode
-    """
+    """What a command found: JSON-able values for machines, and what prints the same for people."""
 
     payload: dict[str, Any]
     show: Callable[[], None]
@@ -99,9 +88,7 @@ def _teller(told: list[str]) -> Callable[..., None]:
 def _print(name: str, result: Result, as_json: bool, told: list[str]) -> None:
     try:
         if as_json:
-            _print_json(
-                {"command": name, "exit_code": int(result.exit_code), **result.payload, "warnings": told}
-            )
+            _print_json(name, result.exit_code, result.payload, told)
         else:
             result.show()
         sys.stdout.flush()
@@ -109,15 +96,15 @@ def _print(name: str, result: Result, as_json: bool, told: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print_json(payload: dict[str, Any]) -> None:
-    typer.echo(json.dumps(payload, indent=2, ensure_ascii=True, allow_nan=False))
+def _print_json(name: str, code: ExitCode, payload: dict[str, Any], told: list[str]) -> None:
+    content = {"command": name, "exit_code": int(code), **payload, "warnings": told}
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=True, allow_nan=False))
 
 
 def _fail(name: str, kind: str, message: str, code: ExitCode, as_json: bool, told: list[str]) -> NoReturn:
     typer.echo(f"Error: {printable(message)}" if code != ExitCode.INTERRUPTED else message, err=True)
     if as_json:
-        error = {"kind": kind, "message": message}
-        _print_json({"command": name, "exit_code": int(code), "error": error, "warnings": told})
+        _print_json(name, code, {"error": {"kind": kind, "message": message}}, told)
     raise typer.Exit(int(code))
 
 

@@ -7,7 +7,7 @@ import typer
 
 from pbgnet.cli.console import echo, pairs
 from pbgnet.cli.folder import features, load_reading, reads_text
-from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite
+from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.tables import check_column, is_csv, read_table, write_table
 from pbgnet.exceptions import OptionError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pbgnet.certificates import CertifiedModel
 
-__all__ = ["predict"]
-
 # A share is written into a CSV with so many decimals; Parquet keeps all of them.
 SHARE_DECIMALS = 6
 
@@ -28,12 +26,7 @@ SHARE_DECIMALS = 6
 def predict(
     model: Model,
     data: Data,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", metavar="FILE", readable=False, help="Table to write: .csv, .csv.gz or .parquet."
-        ),
-    ],
+    out: Annotated[Path, out_option("FILE", "Table to write: .csv, .csv.gz or .parquet.")],
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,10 +54,10 @@ def predict(
     import pandas as pd
 
     from pbgnet.certificates import load_model
-    from pbgnet.preprocessing.tables import check_columns
+    from pbgnet.preprocessing import check_columns
 
     loaded = load_model(model)
-    reading = load_reading(model, loaded).with_target(target).with_missing(missing)
+    reading = load_reading(model, loaded).amended(target, missing)
     frame = read_table(data, reading.missing, as_text=reads_text(loaded))
     for name in keep or ():
         check_column("kept", name, frame.columns)
@@ -91,9 +84,9 @@ def _answers(
     model: "CertifiedModel", output: "NDArray[np.float64]", decimals: int | None
 ) -> dict[str, "NDArray[Any]"]:
     """Return the columns of the result: the label the vote answers with, and the share of each class."""
-    import numpy as np
+    from pbgnet.networks import class_indices, vote_shares
 
-    shares = ((1.0 - output) / 2.0, (1.0 + output) / 2.0)
-    written = shares if decimals is None else [np.round(share, decimals) for share in shares]
-    named = {f"vote_share_{label}": share for label, share in zip(model.classes, written, strict=True)}
-    return {"prediction": np.array(model.classes)[(output > 0).astype(np.int64)], **named}
+    shares = vote_shares(output)
+    written = shares if decimals is None else shares.round(decimals)
+    named = {f"vote_share_{label}": share for label, share in zip(model.classes, written.T, strict=True)}
+    return {"prediction": model.classes_[class_indices(output)], **named}

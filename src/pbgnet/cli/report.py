@@ -6,20 +6,16 @@ from typing import Annotated
 import typer
 
 from pbgnet.cli.console import echo
-from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.options import Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.reproduce import STORE, StudyName
 
-__all__ = ["report"]
-
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        readable=False,
-        help="Folder of the study, where reproduce has put its store; results/STUDY by default. Stores of "
-        "other machines are read as well, if they are put there as runs-2.sqlite and so on.",
+    out_option(
+        "DIR",
+        "Folder of the study, where reproduce has put its store; results/STUDY by default. Stores of other "
+        "machines are read as well, if they are put there as runs-2.sqlite and so on.",
     ),
 ]
 
@@ -38,7 +34,7 @@ def report(
 ) -> Result:
     """Write the tables and figures of a study, finished or not, and one page with all of them."""
     from pbgnet.experiments import load_study
-    from pbgnet.experiments.study_report import write_study_report
+    from pbgnet.experiments.report import write_study_report
 
     name = load_study(study).name
     folder = out or Path("results") / name

@@ -1,24 +1,22 @@
 """``pbgnet reproduce``: run a study, or go on with it."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pbgnet.cli.console import echo, pairs
-from pbgnet.cli.options import Debug, Json
+from pbgnet.cli.options import DataDir, Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.exceptions import OptionError
 
 if TYPE_CHECKING:
-    from pbgnet.experiments.engines import Engine
-    from pbgnet.experiments.sweep import SweepState
-
-__all__ = ["STORE", "StudyName", "reproduce"]
+    from pbgnet.experiments import Engine, SweepState
 
 STORE = "runs.sqlite"
-
 
 StudyName = Annotated[
     str,
@@ -26,39 +24,22 @@ StudyName = Annotated[
         metavar="STUDY", help="Name of a study, such as exact, paper or smoke, or a TOML file of your own."
     ),
 ]
-Datasets = Annotated[
-    list[str] | None, typer.Option("--datasets", metavar="NAME", help="Only this one. Repeatable.")
-]
-Algorithms = Annotated[
-    list[str] | None, typer.Option("--algorithms", metavar="NAME", help="Only this one. Repeatable.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="DIR", readable=False, help="Folder of results; results/STUDY by default."),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="DIR", readable=False, help="Folder of the data, or a packed file."),
-]
-EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="Where to train.")]
-Address = Annotated[str | None, typer.Option("--address", metavar="HOST:PORT", help="Of a Ray cluster.")]
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu or cuda.")]
-Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", min=1, help="Batches trained at a time.")
-]
+Chosen = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this one. Repeatable.")]
 
 
 @command
 def reproduce(
     study: StudyName,
-    datasets: Datasets = None,
-    algorithms: Algorithms = None,
-    out: Out = None,
+    datasets: Chosen = None,
+    algorithms: Chosen = None,
+    out: Annotated[Path | None, out_option("DIR", "Folder of results; results/STUDY by default.")] = None,
     data_dir: DataDir = None,
-    engine: EngineName = "local",
-    address: Address = None,
-    device: Device = "auto",
-    workers: Workers = None,
+    engine: Annotated[str, typer.Option(metavar="local|ray", help="Where to train.")] = "local",
+    address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of a Ray cluster.")] = None,
+    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")] = "auto",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Batches trained at a time.")
+    ] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
@@ -73,8 +54,8 @@ def reproduce(
     start = time.perf_counter()
     trainer = _engine(engine, address, device, workers)
     source = PaperRows(None if data_dir is None else str(data_dir))
-    with Store(folder / STORE) as store, _Bar(len(chosen.runs), quiet=as_json) as bar:
-        state = run_study(chosen, store, source, trainer, bar.show)
+    with Store(folder / STORE) as store, _progress(len(chosen.runs), quiet=as_json) as progress:
+        state = run_study(chosen, store, source, trainer, progress)
     if state.n_failed:
         note(f"{state.n_failed} runs failed twice; pbgnet report {study} says why.")
     seconds = time.perf_counter() - start
@@ -119,26 +100,20 @@ def _engine(name: str, address: str | None, device: str, workers: int | None) ->
     return LocalEngine(place, workers)
 
 
-class _Bar:
-    """Progress with the time that is left, on a terminal only."""
+@contextmanager
+def _progress(n_runs: int, *, quiet: bool) -> "Iterator[Callable[[SweepState], None]]":
+    """Show progress with the time that is left, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    def __init__(self, n_runs: int, *, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(f"0 of {n_runs} runs", total=1.0)
 
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=console, disable=quiet or not console.is_terminal)
-        self._task = self._bar.add_task(f"0 of {n_runs} runs", total=1.0)
+        def show(state: "SweepState") -> None:
+            failed = f", {state.n_failed} failed" if state.n_failed else ""
+            text = f"{state.n_done} of {state.n_runs} runs{failed}"
+            bar.update(task, completed=state.work_done, description=text)
 
-    def __enter__(self) -> "_Bar":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
-
-    def show(self, state: "SweepState") -> None:
-        failed = f", {state.n_failed} failed" if state.n_failed else ""
-        text = f"{state.n_done} of {state.n_runs} runs{failed}"
-        self._bar.update(self._task, completed=state.work_done, description=text)
+        yield show

@@ -1,19 +1,18 @@
 """``pbgnet show``: what a certificate in a folder says of itself."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.console import certificate_bars, certificate_numbers, echo, pairs
+from pbgnet.cli.console import echo, pairs, show_certificate
 from pbgnet.cli.folder import load_reading
 from pbgnet.cli.options import Debug, Json, Model
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.tables import some
-from pbgnet.cli.tested import Tested, load_test_set
+from pbgnet.cli.tested import load_test_set
 
 if TYPE_CHECKING:
-    from pbgnet.certificates import Certificate, CertifiedModel, CertifiedPredictions
-
-__all__ = ["show"]
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions
 
 
 @command
@@ -32,14 +31,13 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
     certificate, network = loaded.certificate, loaded.network.architecture
     names = list(loaded.feature_names or ())
     sizes = "-".join(map(str, (network.n_features, *network.hidden_layer_sizes, 1)))
-    prior = certificate.prior
-    assert prior is not None
+    prior = certificate.network.prior
     facts = (
         ("classes", f"{loaded.classes[0]!r} and {loaded.classes[1]!r}"),
         ("target", repr(reading.target) if reading.target is not None else "not recorded"),
         ("features", f"{len(names)}: {some(names)}" if names else str(network.n_features)),
         ("network", f"{sizes}{', with intercepts' if network.intercept else ''}"),
-        ("prior", f"{prior.kind}: {prior.description}".rstrip(": ")),
+        ("prior", f"{prior.how}: {prior.description}".rstrip(": ")),
         ("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"),
     )
     payload = {
@@ -47,10 +45,10 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
         "classes": list(loaded.classes),
         "target": reading.target,
         "features": names,
-        "rows": {"prior": int(loaded.prior_rows.size), "certified": int(loaded.certified_rows.size)},
-        "test": None if tested is None else {"rows": tested.n_rows, "errors": tested.n_errors},
+        "rows": {"prior": loaded.prior_rows.size, "certified": loaded.certified_rows.size},
+        "test": None if tested is None else tested.payload(),
     }
-    return Result(payload, lambda: _show(certificate, facts, int(loaded.prior_rows.size), tested))
+    return Result(payload, lambda: _show(loaded, facts, None if tested is None else tested.counts))
 
 
 def _show_predictions(loaded: "CertifiedPredictions") -> Result:
@@ -60,30 +58,22 @@ def _show_predictions(loaded: "CertifiedPredictions") -> Result:
         ("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"),
     )
     payload: dict[str, Any] = {"certificate": certificate.to_dict(), "classes": list(loaded.classes)}
-    return Result(payload, lambda: _show(certificate, facts, 0, None, len(loaded.classes)))
+    return Result(payload, lambda: _show(loaded, facts))
 
 
 def _show(
-    certificate: "Certificate",
-    facts: tuple[tuple[str, str], ...],
-    n_prior_rows: int,
-    tested: Tested | None,
-    n_classes: int = 2,
+    model: "CertifiedModel | CertifiedPredictions",
+    facts: Iterable[tuple[str, str]],
+    tested: tuple[int, int] | None = None,
 ) -> None:
-    echo(certificate.statement)
-    echo()
-    pairs(certificate_numbers(certificate, n_prior_rows))
-    echo()
-    test = (None, None) if tested is None else (tested.error_rate, tested.n_rows)
-    certificate_bars(certificate, *test, n_classes=n_classes)
-    echo()
+    show_certificate(model, tested)
     pairs(facts)
     echo()
-    echo("Predictors:")
-    for sentence in certificate.predictors:
-        echo(f"  - {sentence}")
-    echo("It assumes:")
-    for sentence in certificate.assumptions:
-        echo(f"  - {sentence}")
+    certificate = model.certificate
+    told = {"Predictors:": certificate.predictors, "It assumes:": certificate.assumptions}
+    for heading, sentences in told.items():
+        echo(heading)
+        for sentence in sentences:
+            echo(f"  - {sentence}")
     echo()
     echo("Nothing was verified here; pbgnet verify MODEL DATA does that.")

@@ -2,6 +2,7 @@
 
 import csv
 import difflib
+import functools
 import gzip
 import io
 import warnings
@@ -26,19 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = [
-    "MISSING",
-    "check_column",
-    "check_finite",
-    "is_csv",
-    "label_column",
-    "labels",
-    "place",
-    "read_table",
-    "some",
-    "write_table",
-]
-
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 """Texts that mean "missing" in a CSV. Among words, missing is a category of its own, so nothing is lost."""
 
@@ -49,25 +37,10 @@ SNIFFED_BYTES = 65536
 
 
 def read_table(path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = True) -> "pd.DataFrame":
-    """Read a table by the extension of its file.
+    """Read a table by the extension of its file: a CSV in UTF-8 with a header, or Parquet.
 
-    Parameters
-    ----------
-    path : Path
-        ``.csv`` or ``.csv.gz`` (UTF-8, with a header; separated by commas, semicolons, tabs or bars,
-        whichever splits the header into most columns), ``.parquet`` or ``.pq``.
-    missing : sequence of str
-        Texts that mean "missing" in a CSV.
-    as_text : bool, default=True
-        Whether every cell of a CSV stays a text, None where it is missing. Otherwise a column holds
-        numbers where all its cells are such: one cell then decides how all the others are read.
-
-    Raises
-    ------
-    DamagedFileError
-        If it cannot be read as a table.
-    ShapeError
-        If it has no rows, or two columns of one name.
+    With `as_text` every cell of a CSV stays a text, None where it is missing. Otherwise a column holds
+    numbers where all its cells are such: one cell then decides how all the others are read.
     """
     kind = _kind(path)
     if path.is_dir():
@@ -102,7 +75,7 @@ def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -
 
 def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
     """Return the labels in a column of the table at `path`; none may be missing."""
-    from pbgnet.certificates.fingerprints import label_values
+    from pbgnet.certificates import label_values
 
     check_column("target", target, frame.columns)
     gaps = frame[target].isna().to_numpy().nonzero()[0]
@@ -146,11 +119,8 @@ def place(path: Path, row: int) -> str:
     with _open(path) as file:
         delimiter = _delimiter(file.read(SNIFFED_BYTES))
         file.seek(0)
-        lines = csv.reader(
-            io.TextIOWrapper(file, encoding="utf-8-sig", newline=""),
-            delimiter=delimiter,
-            skipinitialspace=True,
-        )
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        lines = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
         start, found = 1, -1  # a row may go on over several lines; empty lines are no rows
         for cells in lines:
             found += cells not in ([], [""])
@@ -224,11 +194,9 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     return frame
 
 
-@contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
+def _open(path: Path) -> IO[bytes]:
     opener = gzip.open if path.name.lower().endswith(".gz") else open
-    with cast("IO[bytes]", opener(path, "rb")) as file:
-        yield file
+    return cast("IO[bytes]", opener(path, "rb"))
 
 
 def _read_csv(path: Path, missing: Sequence[str], as_text: bool) -> "pd.DataFrame":
@@ -238,38 +206,23 @@ def _read_csv(path: Path, missing: Sequence[str], as_text: bool) -> "pd.DataFram
         start = file.read(SNIFFED_BYTES)
     if b"\0" in start or start.startswith(b"PAR1"):
         raise DamagedFileError(f"{path} is not text, whatever its extension says.")
-    delimiter = _delimiter(start)
+    read = functools.partial(
+        pd.read_csv,
+        path,
+        sep=_delimiter(start),
+        index_col=False,
+        keep_default_na=False,
+        skipinitialspace=True,
+        encoding="utf-8-sig",
+    )
     with warnings.catch_warnings():
         # Rows longer than the header would lose their end, or shift.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        frame = pd.read_csv(
-            path,
-            sep=delimiter,
-            index_col=False,
-            header=None,
-            nrows=1,
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-        )
-        names = [str(name).strip() for name in frame.iloc[0]]
-        names = _check_header(path, names)
-        frame = pd.read_csv(
-            path,
-            sep=delimiter,
-            index_col=False,
-            header=0,
-            names=names,
-            dtype=object if as_text else None,
-            na_values=None if as_text else list(missing),
-            keep_default_na=False,
-            skipinitialspace=True,
-            low_memory=False,
-            encoding="utf-8-sig",
-        )
-    if not as_text:
-        return frame
+        header = read(header=None, nrows=1, dtype=str).iloc[0]
+        names = _check_header(path, [str(name).strip() for name in header])
+        if not as_text:
+            return read(header=0, names=names, na_values=list(missing), low_memory=False)
+        frame = read(header=0, names=names, dtype=object, low_memory=False)
     markers = set(missing)
     return pd.DataFrame(
         {name: pd.Series(clean(frame[name].tolist(), markers), dtype=object) for name in names}

@@ -6,25 +6,19 @@ from typing import Annotated
 
 import typer
 
+from pbgnet.choices import CERTIFICATES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
-from pbgnet.cli.options import Data, Debug, Json, Missing, Overwrite
+from pbgnet.cli.options import Data, Debug, Json, Missing, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.workflow import train_model
 from pbgnet.exceptions import OptionError
 
-__all__ = ["ALGORITHMS", "CERTIFICATES", "parse_hidden", "train"]
-
 ALGORITHMS = ("pbgnet", "pbgnet_l", "pbgnet_l_bnd", "pbgnet_pre")
 """Those with a certificate, for ``--help``, which must not wait for torch; a test compares the registry."""
 
-CERTIFICATES = ("auto", "seeger", "mixture", "vote", "held-out")
-"""Routes to the certificate, likewise."""
-
 Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column of the labels: two classes.")]
-Out = Annotated[
-    Path, typer.Option("--out", metavar="MODEL", readable=False, help="Folder to make for the model.")
-]
+Out = Annotated[Path, out_option("MODEL", "Folder to make for the model.")]
 Hidden = Annotated[
     list[str],
     typer.Option(metavar="SIZES", help="Sizes of the hidden layers, as 10 or 10,10; none for linear."),
@@ -73,14 +67,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, and no ou
 
 
 def parse_hidden(texts: list[str]) -> tuple[int, ...]:
-    """Read the sizes of hidden layers: "10", "10,10", or "none" for a linear classifier.
-
-    Examples
-    --------
-    >>> from pbgnet.cli.train import parse_hidden
-    >>> parse_hidden(["10,5", "3"]), parse_hidden(["none"])
-    ((10, 5, 3), ())
-    """
+    """Read the sizes of hidden layers: "10", "10,10", or "none" for a linear classifier."""
     parts = [part.strip() for text in texts for part in text.split(",")]
     if parts == ["none"]:
         return ()
@@ -134,7 +121,7 @@ def train(
         "device": device,
         "verbose": int(not quiet and not as_json),
     }
-    reading = TableReading(target, dropped=tuple(drop or ())).with_missing(missing)
+    reading = TableReading(target, dropped=tuple(drop or ())).amended(missing=missing)
     trained = train_model(data, reading, out, test=test, overwrite=overwrite, **parameters)
     following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pbgnet.cli.console import console, echo, printable, short_hash
+from pbgnet.cli.console import console, echo, printable
 from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model
 from pbgnet.cli.outcome import ExitCode, Result, command
@@ -15,8 +15,6 @@ from pbgnet.exceptions import DamagedFileError, OptionError
 
 if TYPE_CHECKING:
     from pbgnet.certificates import VerificationReport
-
-__all__ = ["show_steps", "verify", "verify_model"]
 
 # Longer texts are cut in the table; --json has all of them.
 LONGEST_CELL = 36
@@ -33,7 +31,7 @@ def verify_model(
 
     import numpy as np
 
-    from pbgnet.certificates import load_certified
+    from pbgnet.certificates import DisagreementSubject, load_certified
     from pbgnet.certificates import verify as recompute
     from pbgnet.exceptions import PBGNetWarning
 
@@ -43,8 +41,8 @@ def verify_model(
         if not model.is_dir():
             raise
         return recompute(model, np.zeros((0, 0)), np.zeros(0))  # lists the damage as its first step
-    reading = load_reading(model, loaded).with_target(target).with_missing(missing)
-    if reading.target is None and loaded.certificate.reference is None:
+    reading = load_reading(model, loaded).amended(target, missing)
+    if reading.target is None and not isinstance(loaded.certificate.subject, DisagreementSubject):
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
     if reads_text(loaded) and not is_csv(data):
         raise OptionError(
@@ -105,5 +103,8 @@ def verify(
 
 
 def _cell(text: str) -> str:
-    short = short_hash(printable(text))
+    """Shorten fingerprints and long texts for the eye."""
+    if len(text) == 64 and set(text) <= set("0123456789abcdef"):
+        return f"{text[:12]}..."
+    short = printable(text)
     return short if len(short) <= LONGEST_CELL else f"{short[: LONGEST_CELL - 3]}..."

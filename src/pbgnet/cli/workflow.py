@@ -1,39 +1,28 @@
 """From a table in a file to a certified model in a folder."""
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.console import certificate_bars, certificate_numbers, echo, pairs
-from pbgnet.cli.folder import TableReading, check_new_folder, new_folder, save_reading
+from pbgnet.cli.console import echo, show_certificate
+from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
 from pbgnet.cli.tables import check_finite, is_csv, labels, read_table
-from pbgnet.cli.tested import Tested, measure_test_set, save_test_set
-from pbgnet.exceptions import LabelError, OptionError, ShapeError
+from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
+from pbgnet.exceptions import LabelError, OptionError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pbgnet.certificates import CertifiedModel
 
-__all__ = ["Trained", "train_model"]
-
-FEWEST_ROWS = 10
 REPORT = "report.html"
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that was trained, certified and saved.
-
-    Attributes
-    ----------
-    model : CertifiedModel
-    folder, report : Path
-    seconds : float
-        From reading the table to the report.
-    tested : Tested or None
-    """
+    """A model that was trained, certified and saved, and how long that took, from table to report."""
 
     model: "CertifiedModel"
     folder: Path
@@ -47,26 +36,15 @@ class Trained:
             "model": str(self.folder),
             "report": str(self.report),
             "seconds": round(self.seconds, 3),
-            "rows": {
-                "prior": int(self.model.prior_rows.size),
-                "certified": int(self.model.certified_rows.size),
-            },
+            "rows": {"prior": self.model.prior_rows.size, "certified": self.model.certified_rows.size},
             "classes": list(self.model.classes),
             "certificate": self.model.certificate.to_dict(),
-            "test": None
-            if self.tested is None
-            else {"rows": self.tested.n_rows, "errors": self.tested.n_errors},
+            "test": None if self.tested is None else self.tested.payload(),
         }
 
     def show(self) -> None:
         """Print what was proved."""
-        echo(self.model.certificate.statement)
-        echo()
-        pairs(certificate_numbers(self.model.certificate, self.model.prior_rows.size))
-        echo()
-        test = (None, None) if self.tested is None else (self.tested.error_rate, self.tested.n_rows)
-        certificate_bars(self.model.certificate, *test)
-        echo()
+        show_certificate(self.model, None if self.tested is None else self.tested.counts)
         echo(f"Model:  {self.folder}")
         echo(f"Report: {self.report}")
 
@@ -95,9 +73,9 @@ def train_model(
     check_finite(X, data)
     _check_parameters(parameters)
 
-    from pbgnet.certificates import save_model
+    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES, save_model
     from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
-    from pbgnet.files import replace_file
+    from pbgnet.files import replace_folder, write_whole
     from pbgnet.preprocessing import TablePreprocessor
     from pbgnet.report import render_report
 
@@ -106,48 +84,37 @@ def train_model(
     model = pipeline.certified_model_
     assert model is not None
     tested = None if test is None else measure_test_set(model, test, reading)
-    page = render_report(model, pipeline.history_, X, y, tested=_errors(tested))
-    with new_folder(out) as fresh:  # model, reading and report take their place together
-        save_model(model, fresh)
+    page = render_report(model, pipeline.history_, X, y, tested=None if tested is None else tested.counts)
+    # Model, reading and report take their place together.
+    with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
+        save_model(model, fresh, overwrite=True)
         save_reading(fresh, reading, model)
         if tested is not None:
-            save_test_set(fresh, tested)
-        with replace_file(fresh / REPORT) as temporary:
-            temporary.write_text(page, encoding="utf-8", newline="\n")
-        check_new_folder(out, overwrite)  # something may have come there meanwhile
+            save_record(fresh / TEST_SET, TEST_SCHEMA, tested)
+        write_whole(fresh / REPORT, page)
     return Trained(model, out, out / REPORT, time.perf_counter() - start, tested)
 
 
-def _errors(tested: Tested | None) -> tuple[int, int] | None:
-    return None if tested is None else (tested.n_errors, tested.n_rows)
-
-
 def _check_rows(y: "NDArray[Any]", target: str) -> None:
-    """Raise unless there are enough rows of two classes."""
-    counts: dict[Any, int] = {}
-    for value in y.tolist():
-        counts[value] = counts.get(value, 0) + 1
+    """Raise unless there are rows of two classes."""
+    counts = Counter(y.tolist())
     if len(counts) == 1:
         raise LabelError(
             f"Column {target!r} holds one class only, {next(iter(counts))!r}; two are needed to learn from."
         )
     if len(counts) > 2:
-        common = sorted(counts, key=lambda value: -counts[value])
-        listed = ", ".join(f"{value!r} ({counts[value]} rows)" for value in common[:4])
+        common = counts.most_common(4)
+        listed = ", ".join(f"{value!r} ({count} rows)" for value, count in common)
         more = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
         raise LabelError(
             f"Column {target!r} holds {len(counts)} classes: {listed}{more}. pbgnet tells two classes apart: "
-            f"keep the rows of two, or make a column that says whether it is {common[0]!r} or not, and use "
-            "that as the target."
+            f"keep the rows of two, or make a column that says whether it is {common[0][0]!r} or not, and "
+            "use that as the target."
         )
     if y.dtype.kind == "f":
         raise LabelError(
             f"Column {target!r} holds numbers with decimals ({', '.join(map(str, sorted(counts)))}), which "
             "read like a quantity; name the two classes by words or whole numbers."
-        )
-    if y.size < FEWEST_ROWS:
-        raise ShapeError(
-            f"The table has {y.size} rows; with fewer than {FEWEST_ROWS} no certificate could say anything."
         )
 
 
@@ -155,7 +122,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for values that would fail only after minutes of work."""
     import torch
 
-    from pbgnet.certificates import CERTIFICATES
+    from pbgnet.choices import CERTIFICATES
     from pbgnet.training import ALGORITHMS as REGISTRY
     from pbgnet.validation import check_name
 

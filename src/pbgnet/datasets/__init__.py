@@ -1,22 +1,19 @@
 """The paper's data sets by name: checked files, two ways of splitting, one file to carry them."""
 
-from pbgnet.datasets.dataset import Dataset, FileRecord, SourceRecord
+from pbgnet.datasets.dataset import Dataset, SourceRecord
 from pbgnet.datasets.mnist import load_mnist
-from pbgnet.datasets.packed import PackedFile, load_packed, pack
+from pbgnet.datasets.packed import load_packed, pack
 from pbgnet.datasets.registry import DATASETS, PAPER_DATASETS, load_dataset
-from pbgnet.datasets.scaling import SCALINGS, Scaling
-from pbgnet.datasets.splits import Split, certified_split, paper_split, training_subset
+from pbgnet.datasets.scaling import SCALINGS
+from pbgnet.datasets.splits import TrainTest, certified_split, paper_split, training_subset
 
 __all__ = [
     "DATASETS",
     "PAPER_DATASETS",
     "SCALINGS",
     "Dataset",
-    "FileRecord",
-    "PackedFile",
-    "Scaling",
     "SourceRecord",
-    "Split",
+    "TrainTest",
     "certified_split",
     "load_dataset",
     "load_mnist",

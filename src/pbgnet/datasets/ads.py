@@ -15,8 +15,6 @@ from pbgnet.datasets.files import SourceFile
 from pbgnet.datasets.sources import RawTable, Source, load_raw
 from pbgnet.exceptions import DamagedFileError
 
-__all__ = ["ADS", "load_ads"]
-
 N_LEFT_OUT = 4
 N_BITS = 1554
 LEFT_OUT = ("height", "width", "aratio", "local")

@@ -17,8 +17,6 @@ from pbgnet.datasets.files import SourceFile
 from pbgnet.datasets.sources import RawTable, Source, load_raw
 from pbgnet.exceptions import DamagedFileError
 
-__all__ = ["ADULT", "load_adult", "normalise"]
-
 # In the order of the file; None for numbers.
 COLUMNS: dict[str, str | None] = {
     "age": None,
@@ -55,6 +53,10 @@ COLUMNS: dict[str, str | None] = {
 NUMBERS = [name for name, categories in COLUMNS.items() if categories is None]
 CATEGORIES = {name: texts.split() for name, texts in COLUMNS.items() if texts is not None}
 LABELS = {"<=50K": 0, ">50K": 1}
+FILES = {
+    "adult.data": "df25a4e32ed6f1bd4b3910d21a7bd661a09061eced7cb45555a519d9667cc87b",
+    "adult.test": "710432867c555a7b7eb850b83724172b75e288ff12ca59f19a8bf4aadb3edf1c",
+}
 
 
 def load_adult(data_dir: str | os.PathLike[str] | None = None, *, download: bool = True) -> Dataset:
@@ -81,16 +83,10 @@ def load_adult(data_dir: str | os.PathLike[str] | None = None, *, download: bool
 
 
 def normalise(content: bytes) -> bytes:
-    r"""Make the known variants of the files alike.
+    """Make the known variants of the files alike.
 
     They differ in a first line ``|1x3 Cross validator``, empty lines, ends of lines, and a full stop
     after the label.
-
-    Examples
-    --------
-    >>> from pbgnet.datasets.adult import normalise
-    >>> normalise(b"|1x3 Cross validator\r\n25, Private, <=50K.\r\n\r\n")
-    b'25, Private, <=50K\n'
     """
     lines = (line.strip().removesuffix(b".") for line in content.splitlines())
     return b"".join(line + b"\n" for line in lines if line and not line.startswith(b"|"))
@@ -135,14 +131,7 @@ def _text(value: object) -> str:
 ADULT = Source(
     name="adult",
     url="https://archive.ics.uci.edu/dataset/2",
-    files=(
-        SourceFile(
-            "adult.data", "df25a4e32ed6f1bd4b3910d21a7bd661a09061eced7cb45555a519d9667cc87b", normalise
-        ),
-        SourceFile(
-            "adult.test", "710432867c555a7b7eb850b83724172b75e288ff12ca59f19a8bf4aadb3edf1c", normalise
-        ),
-    ),
+    files=tuple(SourceFile(name, sha256, normalise) for name, sha256 in FILES.items()),
     openml_id=1590,
     rows_sha256="bc58f3454f31990598ee4973dc01cd00b26db5fbbcfb1566d957155d0abcd6af",
     parse=_parse,

@@ -1,6 +1,7 @@
 """Sets that need no files: breast cancer, which scikit-learn brings along, and two toys it draws."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,6 @@ from sklearn.datasets import load_breast_cancer, make_circles, make_moons
 from pbgnet.datasets.dataset import Dataset, SourceRecord
 from pbgnet.exceptions import DomainError
 from pbgnet.validation import positive_int
-
-__all__ = ["load_breast", "load_circles", "load_moons"]
 
 
 def load_breast() -> Dataset:
@@ -35,11 +34,7 @@ def load_moons(*, n: int = 500, noise: float = 0.1, seed: int = 0) -> Dataset:
 
 def load_circles(*, n: int = 500, noise: float = 0.1, seed: int = 0) -> Dataset:
     """A circle inside another of twice its radius."""
-
-    def circles(**options: Any) -> Any:
-        return make_circles(factor=0.5, **options)
-
-    return _toy("circles", ("outer", "inner"), circles, n, noise, seed)
+    return _toy("circles", ("outer", "inner"), partial(make_circles, factor=0.5), n, noise, seed)
 
 
 def _toy(

@@ -8,26 +8,10 @@ from numpy.typing import NDArray
 
 from pbgnet.exceptions import DamagedFileError, DomainError, LabelError, ShapeError
 
-__all__ = ["Dataset", "FileRecord", "SourceRecord"]
-
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file that was read.
-
-    Attributes
-    ----------
-    name : str
-    sha256 : str
-        Of its content in the form described in docs/datasets.md: decompressed, and for adult with the
-        known variants made alike.
-
-    Examples
-    --------
-    >>> from pbgnet.datasets import FileRecord
-    >>> FileRecord("adult.data", "df25...").name
-    'adult.data'
-    """
+    """A file that was read; the checksum is that of its content in the form of docs/datasets.md."""
 
     name: str
     sha256: str

@@ -15,13 +15,7 @@ from pathlib import Path
 from pbgnet.datasets.dataset import FileRecord
 from pbgnet.exceptions import DamagedFileError, MissingDataError
 
-__all__ = ["DATA_VARIABLE", "SourceFile", "find_files", "given_path", "read_checked"]
-
 DATA_VARIABLE = "PBGNET_DATA"
-
-
-def _unchanged(content: bytes) -> bytes:
-    return content
 
 
 @dataclass(frozen=True)
@@ -30,7 +24,7 @@ class SourceFile:
 
     name: str
     sha256: str
-    normalise: Callable[[bytes], bytes] = _unchanged
+    normalise: Callable[[bytes], bytes] = bytes  # that is, not at all
 
 
 def given_path(data_dir: str | os.PathLike[str] | None) -> Path | None:
@@ -86,7 +80,4 @@ def read_checked(path: Path, file: SourceFile, url: str) -> tuple[bytes, FileRec
 
 
 def _find(place: Path, name: str) -> Path | None:
-    for path in (place / name, place / f"{name}.gz"):
-        if path.is_file():
-            return path
-    return None
+    return next((path for path in (place / name, place / f"{name}.gz") if path.is_file()), None)

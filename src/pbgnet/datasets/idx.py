@@ -11,33 +11,11 @@ from numpy.typing import NDArray
 
 from pbgnet.exceptions import DamagedFileError
 
-__all__ = ["read_idx"]
-
 UNSIGNED_BYTES = 8
 
 
 def read_idx(content: bytes, name: str, n_axes: int) -> NDArray[np.uint8]:
-    """Return the array of an idx file without copying it.
-
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        Of the file, for messages.
-    n_axes : int
-        The number of axes it must have.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no idx file of unsigned bytes with that many axes and just the right length.
-
-    Examples
-    --------
-    >>> from pbgnet.datasets.idx import read_idx
-    >>> read_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]), "labels", 1)
-    array([7, 2, 1], dtype=uint8)
-    """
+    """Return the array of an idx file, which must have that many axes, without copying it."""
     start = 4 + 4 * n_axes
     magic = bytes([0, 0, UNSIGNED_BYTES, n_axes])
     if content[:4] != magic or len(content) < start:

@@ -17,10 +17,14 @@ from pbgnet.datasets.idx import read_idx
 from pbgnet.datasets.sources import RawTable, Source, load_raw
 from pbgnet.exceptions import DamagedFileError, DomainError
 
-__all__ = ["MNIST", "load_mnist", "pair_of"]
-
 SIDE = 28
 PREFIX = "mnist"
+FILES = {
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
 
 
 def load_mnist(
@@ -72,14 +76,7 @@ def load_mnist(
 
 
 def pair_of(name: object) -> tuple[int, int] | None:
-    """Return the two digits of a name such as ``mnist38``; None if it is none.
-
-    Examples
-    --------
-    >>> from pbgnet.datasets.mnist import pair_of
-    >>> pair_of("mnist38"), pair_of("mnist33"), pair_of("mnistLH")
-    ((3, 8), None, None)
-    """
+    """Return the two digits of a name such as ``mnist38``; None if it is none."""
     digits = name.removeprefix(PREFIX) if isinstance(name, str) and name.startswith(PREFIX) else ""
     if len(digits) != 2 or not (digits.isascii() and digits.isdigit()) or digits[0] == digits[1]:
         return None
@@ -119,20 +116,7 @@ def _convert(data: Any, target: Any) -> RawTable:
 MNIST = Source(
     name=PREFIX,
     url="http://yann.lecun.com/exdb/mnist",
-    files=(
-        SourceFile(
-            "train-images-idx3-ubyte", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"
-        ),
-        SourceFile(
-            "train-labels-idx1-ubyte", "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"
-        ),
-        SourceFile(
-            "t10k-images-idx3-ubyte", "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"
-        ),
-        SourceFile(
-            "t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"
-        ),
-    ),
+    files=tuple(SourceFile(name, sha256) for name, sha256 in FILES.items()),
     openml_id=554,
     rows_sha256="211c44732b21b49dcee3393c4c23e32fb3726964612715c16242f87231d975bd",
     parse=_parse,

@@ -10,22 +10,13 @@ from sklearn.datasets import fetch_openml
 
 from pbgnet.exceptions import DamagedFileError, MissingDataError
 
-__all__ = ["CACHE_VARIABLE", "cache_folder", "fetch_table"]
-
 CACHE_VARIABLE = "PBGNET_CACHE"
 
 Table = TypeVar("Table")
 
 
 def cache_folder() -> Path:
-    """Return the folder for fetched data: PBGNET_CACHE, or pbgnet in the user's folder for such files.
-
-    Examples
-    --------
-    >>> from pbgnet.datasets.openml import cache_folder
-    >>> cache_folder().is_absolute()
-    True
-    """
+    """Return the folder for fetched data: PBGNET_CACHE, or pbgnet in the user's folder for such files."""
     if given := os.environ.get(CACHE_VARIABLE):
         return Path(given).expanduser().absolute()
     if sys.platform == "win32":
@@ -38,17 +29,7 @@ def cache_folder() -> Path:
 
 
 def fetch_table(openml_id: int, convert: Callable[[Any, Any], Table], where: str, ways: str) -> Table:
-    """Fetch a data set by its number and convert it.
-
-    Parameters
-    ----------
-    openml_id : int
-    convert : callable
-        From features and labels to a table; raises ValueError, TypeError or KeyError for what it
-        does not expect.
-    where, ways : str
-        How the message begins and ends if it cannot be fetched.
-    """
+    """Fetch a data set by its number and convert it; `where` and `ways` frame the message if that fails."""
     try:
         bunch = fetch_openml(data_id=openml_id, as_frame=True, cache=False, parser="auto")
     except ImportError as error:

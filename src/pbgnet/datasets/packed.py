@@ -18,8 +18,6 @@ from pbgnet.datasets.store import StoredArrays, write_arrays
 from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
 from pbgnet.validation import check_name
 
-__all__ = ["PackedFile", "load_packed", "pack"]
-
 FORM = "pbgnet-datasets-1"
 BLOCK = 4096  # rows looked at together, so that no second float copy of a large table is made
 ADVICE = "Pack the data sets again, or copy the file once more."
@@ -27,24 +25,7 @@ ADVICE = "Pack the data sets again, or copy the file once more."
 
 @dataclass(frozen=True)
 class PackedFile:
-    """A file of data sets.
-
-    Attributes
-    ----------
-    path : Path
-    n_bytes : int
-    sha256 : str
-        Of the whole file: the same data sets always give the same.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from pbgnet.datasets import load_dataset, pack
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     packed = pack([load_dataset("moons")], pathlib.Path(folder) / "sets.npz")
-    >>> len(packed.sha256)
-    64
-    """
+    """A file of data sets; the same sets always give the same checksum of the whole file."""
 
     path: Path
     n_bytes: int
@@ -74,8 +55,8 @@ def pack(datasets: Iterable[Dataset], path: str | os.PathLike[str]) -> PackedFil
     for dataset in datasets:
         if dataset.name in header:
             raise DomainError(f"Two data sets are called {dataset.name!r}; give each a name of its own.")
-        encoding, parts = _encode(dataset.X)
-        header[dataset.name] = {"encoding": encoding, "d": dataset.n_features, **_describe(dataset)}
+        parts = _encode(dataset.X)
+        header[dataset.name] = {"encoding": "+".join(parts), **_describe(dataset)}
         for part, array in {**parts, "y": np.packbits(dataset.y > 0)}.items():
             arrays[f"{dataset.name}/{part}"] = array
     if not header:
@@ -124,6 +105,7 @@ def load_packed(path: str | os.PathLike[str], names: Iterable[str] | None = None
 def _describe(dataset: Dataset) -> dict[str, Any]:
     return {
         "n": dataset.n_rows,
+        "d": dataset.n_features,
         "label_names": list(dataset.label_names),
         "feature_names": list(dataset.feature_names),
         "numeric": list(dataset.numeric),
@@ -156,8 +138,8 @@ def _unpack(stored: StoredArrays, name: str, header: Mapping[str, Any]) -> Datas
         raise DamagedFileError(f"{name!r} in the packed file cannot be read: {error!r}. {ADVICE}") from error
 
 
-def _encode(X: NDArray[np.float32]) -> tuple[str, dict[str, NDArray[Any]]]:  # noqa: N803
-    """Return the names of the parts, joined by +, and the parts."""
+def _encode(X: NDArray[np.float32]) -> dict[str, NDArray[Any]]:  # noqa: N803
+    """Return the parts that make up the table, by name."""
     is_bit = np.ones(X.shape[1], dtype=bool)
     is_pixel = True
     for start in range(0, len(X), BLOCK):
@@ -165,11 +147,9 @@ def _encode(X: NDArray[np.float32]) -> tuple[str, dict[str, NDArray[Any]]]:  # n
         is_bit &= ((block == 0) | (block == 1)).all(axis=0)
         is_pixel = is_pixel and bool(np.array_equal(_from_pixels(_to_pixels(block)), block))
     if is_pixel and not is_bit.all():
-        return "pixels", {
-            "pixels": np.concatenate([_to_pixels(X[k : k + BLOCK]) for k in range(0, len(X), BLOCK)])
-        }
+        return {"pixels": np.concatenate([_to_pixels(X[k : k + BLOCK]) for k in range(0, len(X), BLOCK)])}
     bits = np.packbits(X[:, is_bit].astype(bool), axis=1)
-    return "is_bit+bits+floats", {"is_bit": is_bit, "bits": bits, "floats": X[:, ~is_bit]}
+    return {"is_bit": is_bit, "bits": bits, "floats": X[:, ~is_bit]}
 
 
 def _decode(parts: Mapping[str, NDArray[Any]], n: int, d: int) -> NDArray[np.float32]:

@@ -17,52 +17,28 @@ from pbgnet.datasets.packed import load_packed
 from pbgnet.exceptions import OptionError, UnknownNameError
 from pbgnet.validation import check_name
 
-__all__ = ["DATASETS", "PAPER_DATASETS", "DatasetEntry", "load_dataset"]
-
-BSD, CC_BY, CC_BY_SA = "BSD-3-Clause", "CC BY 4.0", "CC BY-SA 3.0"
-
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A line of the registry.
+    """A line of the registry; ``docs/datasets.md`` has the same with sources and licences."""
 
-    Attributes
-    ----------
-    name : str
-    load : callable
-        From data_dir and download (sets with files) or options of its own to the data set.
-    summary : str
-    licence : str
-        As stated by the source.
-    paper_rows : tuple of two int or None
-        Rows for training and for testing in Table 3 of the paper, where it has the set.
-    """
-
-    name: str
-    load: Callable[..., Dataset]
-    summary: str
-    licence: str
-    paper_rows: tuple[int, int] | None = None
+    load: Callable[..., Dataset]  # takes data_dir and download (sets with files), or options of its own
+    paper_rows: tuple[int, int] | None = None  # for training and testing in Table 3 of the paper
 
 
 LOW, HIGH, EVEN, ODD = range(5), range(5, 10), range(0, 10, 2), range(1, 10, 2)
 
-DATASETS: dict[str, DatasetEntry] = {
-    entry.name: entry  # one line per data set
-    for entry in (
-        DatasetEntry("ads", load_ads, "advertisements on web pages", CC_BY, (2459, 820)),
-        DatasetEntry("adult", load_adult, "income of persons in a census", CC_BY, (36631, 12211)),
-        DatasetEntry("mnist17", partial(load_mnist, (1,), (7,)), "digits 1 and 7", CC_BY_SA, (11377, 3793)),
-        DatasetEntry("mnist49", partial(load_mnist, (4,), (9,)), "digits 4 and 9", CC_BY_SA, (10336, 3446)),
-        DatasetEntry("mnist56", partial(load_mnist, (5,), (6,)), "digits 5 and 6", CC_BY_SA, (9891, 3298)),
-        DatasetEntry(
-            "mnistLH", partial(load_mnist, LOW, HIGH), "low and high digits", CC_BY_SA, (52500, 17500)
-        ),
-        DatasetEntry("mnistEO", partial(load_mnist, EVEN, ODD), "even and odd digits", CC_BY_SA),
-        DatasetEntry("breast", load_breast, "breast cancer, from scikit-learn", CC_BY),
-        DatasetEntry("moons", load_moons, "two half moons, drawn", BSD),
-        DatasetEntry("circles", load_circles, "two circles, drawn", BSD),
-    )
+DATASETS = {
+    "ads": DatasetEntry(load_ads, (2459, 820)),
+    "adult": DatasetEntry(load_adult, (36631, 12211)),
+    "mnist17": DatasetEntry(partial(load_mnist, (1,), (7,)), (11377, 3793)),
+    "mnist49": DatasetEntry(partial(load_mnist, (4,), (9,)), (10336, 3446)),
+    "mnist56": DatasetEntry(partial(load_mnist, (5,), (6,)), (9891, 3298)),
+    "mnistLH": DatasetEntry(partial(load_mnist, LOW, HIGH), (52500, 17500)),
+    "mnistEO": DatasetEntry(partial(load_mnist, EVEN, ODD)),
+    "breast": DatasetEntry(load_breast),
+    "moons": DatasetEntry(load_moons),
+    "circles": DatasetEntry(load_circles),
 }
 
 PAPER_DATASETS = tuple(name for name, entry in DATASETS.items() if entry.paper_rows is not None)

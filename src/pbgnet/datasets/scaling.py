@@ -9,8 +9,6 @@ from pbgnet.datasets.dataset import Dataset
 from pbgnet.exceptions import DomainError
 from pbgnet.validation import check_name
 
-__all__ = ["SCALINGS", "Scaling", "columns_to_scale", "fit_scaling"]
-
 SCALINGS = {
     "paper": "every column, for the sets that the paper's authors standardised: ads, adult, breast",
     "numeric": "the columns that are measured on scales of their own: six of adult, all of breast",
@@ -21,28 +19,11 @@ SCALINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """(value - mean) / scale for some columns.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (k,)
-    mean, scale : ndarray of float64, shape (k,)
-        Of the fitted rows; a column that is constant there has scale 1.
-    n_fitted : int
-        How many rows were looked at.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pbgnet.datasets import Scaling
-    >>> scaling = Scaling(np.array([1]), np.array([10.0]), np.array([2.0]), n_fitted=3)
-    >>> scaling.apply(np.array([[1.0, 14.0]], dtype=np.float32))
-    array([[1., 2.]], dtype=float32)
-    """
+    """(value - mean) / scale for k columns."""
 
     columns: NDArray[np.int64]
     mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    scale: NDArray[np.float64]  # 1 for a column that is constant in the fitted rows
     n_fitted: int
 
     def apply(self, X: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: N803

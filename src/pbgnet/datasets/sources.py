@@ -20,69 +20,36 @@ from pbgnet.datasets.openml import cache_folder, fetch_table
 from pbgnet.datasets.store import StoredArrays, write_arrays
 from pbgnet.exceptions import MissingDataError
 
-__all__ = ["RawTable", "Source", "load_raw", "rows_sha256"]
-
 CACHE_FORM = "pbgnet-openml-1"
 
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """What a source holds before it becomes a data set: whole numbers, row by row.
+    """What a source holds before it becomes a data set: whole numbers, row by row."""
 
-    Attributes
-    ----------
-    features : ndarray of uint8 or int32, shape (n, k)
-        Pixels, bits, or numbers and codes of categories.
-    labels : ndarray of uint8, shape (n,)
-    """
-
-    features: NDArray[Any]
+    features: NDArray[Any]  # uint8 or int32: pixels, bits, or numbers and codes of categories
     labels: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source of data sets.
+    """A source of data sets: its files, and the same rows at OpenML.
 
-    Attributes
-    ----------
-    name : str
-        Also the name of the subfolder its files may be in.
-    url : str
-        Where the files come from.
-    files : tuple of SourceFile
-    openml_id : int
-        The pinned data set of OpenML.
-    rows_sha256 : str
-        Checksum of the rows of the original files, whatever their order.
-    parse : callable
-        From the content of the files, by name, to the table.
-    convert : callable
-        From the features and labels fetched from OpenML to the table.
+    `parse` reads the content of the files, by name. `convert` reads the features and labels of OpenML, and
+    raises ValueError, TypeError or KeyError for what it does not expect.
     """
 
-    name: str
+    name: str  # also of the subfolder its files may be in
     url: str
     files: tuple[SourceFile, ...]
     openml_id: int
-    rows_sha256: str
+    rows_sha256: str  # of the rows of the original files, whatever their order
     parse: Callable[[Mapping[str, bytes]], RawTable]
     convert: Callable[[Any, Any], RawTable]
 
 
 def rows_sha256(table: RawTable) -> str:
-    """Fingerprint the rows and labels of a table as a collection, without regard to their order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pbgnet.datasets.sources import RawTable, rows_sha256
-    >>> one = RawTable(np.array([[1, 2], [3, 4]], np.uint8), np.array([0, 1], np.uint8))
-    >>> two = RawTable(one.features[::-1], one.labels[::-1])
-    >>> three = RawTable(one.features, one.labels[::-1])
-    >>> rows_sha256(one) == rows_sha256(two), rows_sha256(one) == rows_sha256(three)
-    (True, False)
-    """
+    """Fingerprint the rows and labels of a table as a collection, without regard to their order."""
     rows = np.ascontiguousarray(table.features).astype(table.features.dtype.newbyteorder("<"), copy=False)
     digests = [
         hashlib.sha256(bytes([label]) + row.tobytes()).digest()
@@ -94,15 +61,7 @@ def rows_sha256(table: RawTable) -> str:
 def load_raw(
     source: Source, data_dir: str | os.PathLike[str] | None, download: bool
 ) -> tuple[RawTable, SourceRecord]:
-    """Return the table of a source and where it came from.
-
-    Raises
-    ------
-    MissingDataError
-        If the files are in no folder and OpenML cannot be reached, or must not be.
-    DamagedFileError
-        If a file is not the expected one.
-    """
+    """Return the table of a source and where it came from."""
     folder = given_path(data_dir)
     paths = find_files(folder, source.name, source.files) if folder is not None else None
     if paths is not None:

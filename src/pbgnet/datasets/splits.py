@@ -16,8 +16,6 @@ from pbgnet.datasets.scaling import Scaling, fit_scaling
 from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.validation import positive_int
 
-__all__ = ["Split", "certified_split", "paper_split", "training_subset"]
-
 # Second words of seeds, so that no two draws use the same numbers. Not 0: it would change nothing.
 PRIOR_DRAW, SUBSET_DRAW = 1, 2
 
@@ -25,7 +23,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Split:
+class TrainTest:
     """A data set split into rows for training and for testing, and scaled.
 
     Attributes
@@ -50,7 +48,7 @@ class Split:
     --------
     >>> from pbgnet.datasets import certified_split, load_dataset
     >>> certified_split(load_dataset("breast"), seed=0)
-    Split('breast', protocol='certified', seed=0, train 426 (213 prior, 213 certified), test 143)
+    TrainTest('breast', protocol='certified', seed=0, train 426 (213 prior, 213 certified), test 143)
     """
 
     dataset: Dataset
@@ -72,12 +70,12 @@ class Split:
         if self.protocol == "certified":
             roles = f" ({len(self.prior_rows)} prior, {len(self.certified_rows)} certified)"
         return (
-            f"Split({self.dataset.name!r}, protocol={self.protocol!r}, seed={self.seed}, train "
+            f"TrainTest({self.dataset.name!r}, protocol={self.protocol!r}, seed={self.seed}, train "
             f"{len(self.train_rows)}{roles}, test {len(self.test_rows)})"
         )
 
 
-def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> Split:
+def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> TrainTest:
     """Split 75/25 as in the paper, standardised before the split: for comparison with the paper only.
 
     Parameters
@@ -94,7 +92,7 @@ def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> Split
     >>> from pbgnet.datasets import load_dataset, paper_split
     >>> split = paper_split(load_dataset("breast"), seed=0)
     >>> split
-    Split('breast', protocol='paper', seed=0, train 426, test 143)
+    TrainTest('breast', protocol='paper', seed=0, train 426, test 143)
     >>> split.X_train.shape, split.y_test.shape
     ((426, 30), (143,))
     """
@@ -104,7 +102,7 @@ def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> Split
 
 def certified_split(
     dataset: Dataset, seed: int, *, prior_fraction: float = 0.5, scaling: str = "numeric"
-) -> Split:
+) -> TrainTest:
     """Split 75/25 and set rows of the training part apart, the only ones that preprocessing looks at.
 
     The rows for training and testing are those of `paper_split` with the same seed. Pass `prior_rows` to an
@@ -137,7 +135,7 @@ def certified_split(
     return _build(dataset, "certified", seed, train, test, np.sort(order[:count]).astype(np.int64), scaling)
 
 
-def training_subset(split: Split, n: int, seed: int) -> Split:
+def training_subset(split: TrainTest, n: int, seed: int) -> TrainTest:
     """Keep n of the training rows, drawn at random, and all test rows: for the study of training sizes.
 
     With one seed a smaller subset is contained in a larger one. Prior and certified rows keep their roles,
@@ -146,7 +144,7 @@ def training_subset(split: Split, n: int, seed: int) -> Split:
 
     Parameters
     ----------
-    split : Split
+    split : TrainTest
     n : int
         At most the number of training rows; at least 2 where some are prior rows.
     seed : int
@@ -157,7 +155,7 @@ def training_subset(split: Split, n: int, seed: int) -> Split:
     >>> split = paper_split(load_dataset("moons"), seed=0)
     >>> small, large = training_subset(split, 10, seed=0), training_subset(split, 100, seed=0)
     >>> small
-    Split('moons', protocol='paper', seed=0, train 10, test 125)
+    TrainTest('moons', protocol='paper', seed=0, train 10, test 125)
     >>> set(small.train_rows) <= set(large.train_rows)
     True
     """
@@ -194,10 +192,10 @@ def _draw(dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
 
 def _build(
     dataset: Dataset, protocol: str, seed: int, train: Rows, test: Rows, prior: Rows, scaling: str
-) -> Split:
+) -> TrainTest:
     seen = np.arange(dataset.n_rows, dtype=np.int64) if protocol == "paper" else train[prior]
     fitted = fit_scaling(dataset, scaling, seen)
-    return Split(
+    return TrainTest(
         dataset=dataset,
         protocol=protocol,
         seed=int(seed),

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from pbgnet.exceptions import DamagedFileError
 from pbgnet.files import replace_file
 
-__all__ = ["StoredArrays", "write_arrays"]
-
 HEADER = "header"
 
 # What numpy and zipfile raise for a damaged archive. TypeError: a lone array instead of an archive;
@@ -58,16 +56,7 @@ def write_arrays(
 
 
 class StoredArrays:
-    """A file written by `write_arrays`, of which each array is checked when it is read.
-
-    Parameters
-    ----------
-    path : Path
-    form : str
-        The kind of file that is expected.
-    advice : str
-        What to do if it is damaged.
-    """
+    """A file of the expected form, written by `write_arrays`; each array is checked when it is read."""
 
     def __init__(self, path: Path, form: str, advice: str) -> None:
         self._path, self._advice = path, advice

@@ -2,22 +2,32 @@
 
 import warnings
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pbgnet.certificates import PreprocessingRecord, PriorRecord, SplitRecord, certify_network
-from pbgnet.certificates.inputs import Inputs
-from pbgnet.certificates.rows import row_fingerprints
-from pbgnet.certificates.split import check_split
+from pbgnet.certificates import (
+    CertifiedModel,
+    Classes,
+    Inputs,
+    PreparedTable,
+    PreprocessingRecord,
+    PriorRecord,
+    Split,
+    Terms,
+    certify_prepared,
+)
 from pbgnet.estimators.predictor import CertifiedPredictor
-from pbgnet.estimators.split import certified_rows_of, choose_prior_rows
 from pbgnet.exceptions import (
     DuplicateRowsWarning,
     FewRowsWarning,
@@ -25,14 +35,14 @@ from pbgnet.exceptions import (
     LabelError,
     OptionError,
 )
-from pbgnet.networks import AggregatedNetwork, TanhNetwork
-from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
-from pbgnet.training import FitResult, TrainingData, prepare_rows
+from pbgnet.networks import AggregatedNetwork, TanhNetwork, prepare_rows
+from pbgnet.preprocessing import column_names
+from pbgnet.training import FitResult
 
-__all__ = ["CertifiedClassifier", "choose_device", "encode_binary", "refuse_fit_parameters", "training_data"]
-
-# Below this number of rows even a classifier without errors gets a bound of little use.
 FEWEST_ROWS = 10
+"""With fewer rows even a classifier without errors gets a bound of little use: a warning says so, everywhere.
+
+Two rows are the fewest that can be split; one is an error."""
 
 # Rows evaluated at a time when predicting.
 CHUNK_ROWS = 8192
@@ -51,6 +61,19 @@ class CertifiedClassifier(CertifiedPredictor):
     rows are set apart for it (`_sets_rows_apart`).
     """
 
+    certificate = "seeger"  # the route, where it is not a parameter; see `pbgnet.choices.CERTIFICATES`
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "constant": [StrOptions({"maurer", "paper"})],
+        "class_conditional": ["boolean"],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "n_priors": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "device": [str],
+        "verbose": ["verbose"],
+    }
+
     network_: AggregatedNetwork | TanhNetwork
     history_: list[dict[str, float | int | str]]
     row_fingerprints_: NDArray[np.uint64]
@@ -60,23 +83,17 @@ class CertifiedClassifier(CertifiedPredictor):
         tags.input_tags.sparse = True
         return tags
 
-    @abstractmethod
     def _sets_rows_apart(self) -> bool:
         """Whether a part of the rows trains the prior."""
+        return False
 
     @abstractmethod
-    def _learn(
-        self, features: Any, signs: NDArray[np.float64], prior_rows: NDArray[np.int64], seeds: list[int]
-    ) -> FitResult:
-        """Train on a validated table; the rows that are not prior rows will be certified."""
+    def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
+        """Train on a prepared table; the rows that are not prior rows will be certified."""
 
     @abstractmethod
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
         """Say how the prior came about."""
-
-    def _certificate(self) -> str:
-        """Name the route to the certificate; see `pbgnet.certificates.CERTIFICATES`."""
-        return "seeger"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, *, prior_rows: ArrayLike | None = None, **refused: Any) -> Self:  # noqa: N803
@@ -97,86 +114,87 @@ class CertifiedClassifier(CertifiedPredictor):
         self
         """
         refuse_fit_parameters(refused)
-        features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, signs = encode_binary(labels)
-        if len(signs) < FEWEST_ROWS:
-            warnings.warn(
-                f"{len(signs)} rows are too few for a useful certificate: below {FEWEST_ROWS} even a "
-                "classifier that never errs on them gets a bound far from 0.",
-                FewRowsWarning,
-                stacklevel=2,
-            )
-        split_seed, *seeds = self._seeds()
-        fraction = float(self.prior_fraction) if self._sets_rows_apart() else None
-        rows, split = choose_prior_rows(len(signs), prior_rows, fraction, split_seed)
-        table = X if hasattr(X, "columns") else features
-        return self._fit_table(table, labels, features, signs, rows, split, seeds)
+        with whole_or_unchanged(self):
+            features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            table = X if hasattr(X, "columns") else features
+            inputs = Inputs(two_classes(labels), column_names(table))
+            seeds = self.draw_seeds()
+            split = self.split_rows(len(labels), seeds, prior_rows)
+            self.fit_prepared(PreparedTable(table, labels, inputs, split), seeds, preprocessing=OUTSIDE)
+        return self
 
-    def _fit_table(
+    def check_parameters(self) -> None:
+        """Raise for parameters of the wrong kind, before any work is done."""
+        self._validate_params()
+
+    def draw_seeds(self) -> list[int]:
+        """Draw the seeds of everything random in a fit from the one random state; the split's comes first."""
+        draws = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
+        return [int(draw) for draw in draws]
+
+    def split_rows(
         self,
-        table: Any,
-        labels: NDArray[Any],
-        features: Any,
-        signs: NDArray[np.float64],
-        prior_rows: NDArray[np.int64],
-        split: SplitRecord,
+        n: int,
         seeds: list[int],
-        preprocessor: TablePreprocessor | None = None,
+        prior_rows: ArrayLike | None = None,
+        fraction: float | None = None,
+    ) -> Split:
+        """Split n rows into those of the prior and those to certify, as `fit` does.
+
+        Parameters
+        ----------
+        n : int
+        seeds : list of int
+            From `draw_seeds`.
+        prior_rows : array-like of int, optional
+            The user's own choice.
+        fraction : float, optional
+            Share of the rows to draw for the prior; the classifier's own unless given, which is none where
+            it needs no prior rows.
+        """
+        if fraction is None and self._sets_rows_apart():
+            fraction = float(self.prior_fraction)
+        return Split.of_table(n, prior_rows, fraction, seeds[0])
+
+    def fit_prepared(
+        self, table: PreparedTable, seeds: list[int], *, preprocessing: PreprocessingRecord | None = None
     ) -> Self:
-        """Learn from features and signs, and certify on the table as the user has it."""
-        certified_rows = certified_rows_of(len(signs), prior_rows)
-        classes, names = tuple(self.classes_.tolist()), column_names(table)
-        # What certifying would refuse is refused before the time is spent on training.
-        check_split(prior_rows, certified_rows)
-        Inputs(classes, names, preprocessor).features(take_rows(table, certified_rows), features.shape[1])
-        result = self._learn(features, signs, prior_rows, seeds)
+        """Train and certify on a table that is prepared already: read, split and turned into numbers.
+
+        Parameters
+        ----------
+        table : PreparedTable
+        seeds : list of int
+            From `draw_seeds`.
+        preprocessing : PreprocessingRecord, optional
+            What was done to the rows; told by the table's own preprocessor unless given.
+        """
+        warn_of_few_rows(table.n_rows)
+        result = self._learn(table, seeds[1:])
         model = None
         if isinstance(result.network, AggregatedNetwork):
-            model = certify_network(
+            model = certify_prepared(
                 result.network,
                 table,
-                labels,
-                classes=classes,
-                prior=self._prior_record(result, len(prior_rows), seeds),
-                prior_rows=prior_rows,
-                certified_rows=certified_rows,
-                split=split,
-                feature_names=names,
-                preprocessor=preprocessor,
-                preprocessing=OUTSIDE if preprocessor is None else None,
-                confidence=float(self.confidence),
-                n_priors=int(self.n_priors),
-                constant=self.constant,
-                certificate=self._certificate(),
-                class_conditional=bool(self.class_conditional),
+                prior=self._prior_record(result, table.split.prior_rows.size, seeds[1:]),
+                terms=Terms(
+                    float(self.confidence),
+                    int(self.n_priors),
+                    self.constant,
+                    str(self.certificate),
+                    bool(self.class_conditional),
+                ),
+                preprocessing=preprocessing,
                 prior_margins=None if result.prior_choice is None else result.prior_choice.margins,
             )
+        self.classes_ = table.inputs.classes.array
+        self.n_features_in_ = table.features.shape[1]
         # The certificate may speak of the prior's vote; then the prior is what answers.
         self.network_ = result.network if model is None else model.network
         self.history_, self.certified_model_ = result.history, model
-        self.row_fingerprints_ = row_fingerprints(table)
-        if model is not None and model.certificate.inputs.n_duplicates:
-            warnings.warn(
-                f"{model.certificate.inputs.n_duplicates} of the {len(certified_rows)} certified rows repeat "
-                "another row of the table. The certificate assumes independent draws: copies, time series "
-                "and repeated measurements are none; drop or group them first.",
-                DuplicateRowsWarning,
-                stacklevel=3,
-            )
-        if result.interrupted:
-            certified = "" if model is None else " and certified"
-            warnings.warn(
-                f"Training was interrupted; the best weights it had found were kept{certified}. "
-                "More epochs might do better. Interrupt twice to abandon a fit.",
-                InterruptedFitWarning,
-                stacklevel=3,
-            )
+        self.row_fingerprints_ = table.row_fingerprints
+        _warn_of_the_fit(model, result)
         return self
-
-    def _seeds(self) -> list[int]:
-        """Draw the seeds of everything random in a fit from the one random state; the split comes first."""
-        draws = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
-        return [int(draw) for draw in draws]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class.
@@ -201,8 +219,20 @@ class CertifiedClassifier(CertifiedPredictor):
         return np.asarray(torch.cat(outputs).numpy())
 
 
-def encode_binary(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the two classes, and the labels as -1 and 1; refuse anything but two classes."""
+@contextmanager
+def whole_or_unchanged(estimator: Any) -> Iterator[None]:
+    """Give an estimator back its old state, all of it, if a fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def two_classes(y: NDArray[Any]) -> Classes:
+    """Return the two classes of labels; refuse anything but two."""
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2 or type_of_target(y).startswith("multi"):
@@ -215,7 +245,18 @@ def encode_binary(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         raise LabelError(
             f"The labels hold 1 class only ({classes.tolist()}); a classifier needs rows of two classes."
         )
-    return classes, np.where(y == classes[1], 1.0, -1.0)
+    return Classes(tuple(classes.tolist()))
+
+
+def warn_of_few_rows(n: int) -> None:
+    """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
+    if n < FEWEST_ROWS:
+        warnings.warn(
+            f"{n} rows are too few for a useful certificate: below {FEWEST_ROWS} even a classifier that "
+            "never errs on them gets a bound far from 0.",
+            FewRowsWarning,
+            stacklevel=4,
+        )
 
 
 def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
@@ -241,7 +282,20 @@ def choose_device(device: str) -> str:
     return device
 
 
-def training_data(features: Any, signs: NDArray[np.float64], *, unit: bool, device: str) -> TrainingData:
-    """Prepare a table for training: float32 on the device, rows of length 1 if asked for."""
-    rows = prepare_rows(features, unit=unit, intercept=True, dtype=torch.float32, device=device)
-    return TrainingData(rows, torch.from_numpy(signs).to(device, torch.float32))
+def _warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
+    if model is not None and model.certificate.inputs.n_duplicates:
+        warnings.warn(
+            f"{model.certificate.inputs.n_duplicates} of the {model.certified_rows.size} certified rows "
+            "repeat another row of the table. The certificate assumes independent draws: copies, time series "
+            "and repeated measurements are none; drop or group them first.",
+            DuplicateRowsWarning,
+            stacklevel=4,
+        )
+    if result.interrupted:
+        certified = "" if model is None else " and certified"
+        warnings.warn(
+            f"Training was interrupted; the best weights it had found were kept{certified}. "
+            "More epochs might do better. Interrupt twice to abandon a fit.",
+            InterruptedFitWarning,
+            stacklevel=4,
+        )

@@ -11,16 +11,12 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from pbgnet.certificates import CertifiedModel, VerificationReport
-from pbgnet.estimators.base import FEWEST_ROWS, CertifiedClassifier, encode_binary, refuse_fit_parameters
+from pbgnet.certificates import CertifiedModel, Inputs, PreparedTable, VerificationReport
+from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
-from pbgnet.estimators.split import choose_prior_rows
-from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
-from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
-from pbgnet.preprocessing.tables import as_table
-
-__all__ = ["CertifiedPipeline", "make_certified_pipeline"]
+from pbgnet.exceptions import DtypeError, LabelError, ShapeError
+from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
 
 
 class CertifiedPipeline(CertifiedPredictor):
@@ -64,7 +60,7 @@ class CertifiedPipeline(CertifiedPredictor):
     >>> X = np.array([colour, size, rng.normal(size=400)], dtype=object).T
     >>> X[::7, 1] = None  # missing values
     >>> pipeline = make_certified_pipeline().set_params(classifier__random_state=0).fit(X, y)
-    >>> pipeline.certificate_.preprocessing.status, bool(pipeline.score(X, y) > 0.95)
+    >>> pipeline.certificate_.network.preprocessing.status, bool(pipeline.score(X, y) > 0.95)
     ('inside', True)
     """
 
@@ -121,18 +117,21 @@ class CertifiedPipeline(CertifiedPredictor):
         table = as_table(X)
         labels = _check_labels(y, table)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
-        classifier._validate_params()
-        self.classes_, signs = encode_binary(labels)
-        split_seed, *seeds = classifier._seeds()
-        apart, split = choose_prior_rows(len(signs), prior_rows, self._fraction(classifier), split_seed)
+        classifier.check_parameters()
+        classes = two_classes(labels)
+        seeds = classifier.draw_seeds()
+        split = classifier.split_rows(len(labels), seeds, prior_rows, self._fraction(classifier))
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
-        features = preprocessor.fit(take_rows(table, apart)).transform(table)
-        classifier.classes_, classifier.n_features_in_ = self.classes_, features.shape[1]
-        classifier._fit_table(table, labels, features, signs, apart, split, seeds, preprocessor)
-        self.preprocessor_, self.classifier_ = preprocessor, classifier
+        preprocessor.fit(take_rows(table, split.prior_rows))
+        names = column_names(table)
+        prepared = PreparedTable(table, labels, Inputs(classes, names, preprocessor), split)
+        self.classifier_ = classifier.fit_prepared(prepared, seeds)
+        self.preprocessor_, self.classes_ = preprocessor, classifier.classes_
         self.n_features_in_ = table.shape[1]
-        if (names := column_names(table)) is not None:
+        if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # fitted again, now on an array
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -207,6 +206,4 @@ def _check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
     missing = sum(1 for label in labels.tolist() if label is None or label != label)
     if missing:
         raise LabelError(f"{missing} of {n} labels are missing; drop those rows.")
-    if n < FEWEST_ROWS:
-        raise DomainError(f"The table has {n} rows; at least {FEWEST_ROWS} are needed to train and certify.")
     return labels

@@ -3,19 +3,12 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates import PriorRecord
-from pbgnet.certificates.terms import delta_of
-from pbgnet.estimators.base import CertifiedClassifier, choose_device, training_data
-from pbgnet.estimators.split import certified_rows_of
-from pbgnet.training import FitResult, LinearRecipe, fit_linear
-from pbgnet.training.linear import C_CANDIDATES
-
-__all__ = ["PBGDClassifier"]
+from pbgnet.certificates import PreparedTable, PriorRecord, delta_of
+from pbgnet.estimators.base import CertifiedClassifier, choose_device
+from pbgnet.training import C_CANDIDATES, BoundTerms, FitResult, LinearRecipe, TrainingData, fit_linear
 
 
 class PBGDClassifier(CertifiedClassifier):
@@ -75,18 +68,11 @@ class PBGDClassifier(CertifiedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CertifiedClassifier._parameter_constraints,
         "objective": [StrOptions({"bound", "catoni"})],
         "c": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
         "cv": [Interval(Integral, 2, None, closed="left")],
-        "confidence": [Interval(Real, 0, 1, closed="neither")],
-        "constant": [StrOptions({"maurer", "paper"})],
-        "class_conditional": ["boolean"],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "n_priors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "device": [str],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -118,27 +104,18 @@ class PBGDClassifier(CertifiedClassifier):
         self.device = device
         self.verbose = verbose
 
-    def _sets_rows_apart(self) -> bool:
-        return False
-
-    def _learn(
-        self, features: Any, signs: NDArray[np.float64], prior_rows: NDArray[np.int64], seeds: list[int]
-    ) -> FitResult:
+    def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
         recipe = LinearRecipe(
-            n_features=features.shape[1],
-            delta=split_delta(delta_of(self.confidence), int(self.n_priors)),
-            constant=self.constant,
+            bound=BoundTerms(split_delta(delta_of(self.confidence), int(self.n_priors)), self.constant),
             c=self._candidates(),
             n_folds=int(self.cv),
             n_restarts=int(self.n_restarts),
             max_iterations=int(self.max_iter),
             seed=seeds[1],
-            device=choose_device(self.device),
-            verbose=int(self.verbose),
         )
-        rows = certified_rows_of(len(signs), prior_rows)
-        examples = training_data(features[rows], signs[rows], unit=True, device=recipe.device)
-        result = fit_linear(recipe, examples)
+        rows = table.examples(table.split.certified_rows)
+        examples = TrainingData.of(*rows, unit=True, device=choose_device(self.device))
+        result = fit_linear(recipe, examples, verbose=int(self.verbose))
         self.n_iter_ = len(result.history)
         return result
 

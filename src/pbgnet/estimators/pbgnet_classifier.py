@@ -1,5 +1,6 @@
 """The scikit-learn face of the paper's algorithms."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,22 +11,30 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.aggregation import METHODS, Aggregation, make_aggregation
 from pbgnet.bounds import split_delta
-from pbgnet.certificates import CERTIFICATES, PriorRecord
-from pbgnet.certificates.terms import delta_of
-from pbgnet.estimators.base import CertifiedClassifier, choose_device, training_data
-from pbgnet.estimators.split import certified_rows_of
+from pbgnet.certificates import PreparedTable, PriorRecord, delta_of
+from pbgnet.choices import CERTIFICATES
+from pbgnet.estimators.base import CertifiedClassifier, choose_device
 from pbgnet.exceptions import DomainError, OptionError
-from pbgnet.training import ALGORITHMS, SOLVERS, Course, FitResult, PriorCourse, Recipe, TrainingData
+from pbgnet.training import (
+    ALGORITHMS,
+    SOLVERS,
+    BoundTerms,
+    Course,
+    EpochChoice,
+    FitResult,
+    PriorCourse,
+    PriorTraining,
+    Recipe,
+    Replicas,
+    Solver,
+    Start,
+    TrainingData,
+)
 from pbgnet.validation import positive_int
 
-__all__ = ["PBGNetClassifier"]
-
-# Most epochs of Adam where the user names none: the hybrid solver only looks for a good basin.
-DEFAULT_EPOCHS = {"adam": 150, "hybrid": 8}
-# The paper's batches for its smaller and its larger data sets.
+# The paper's batches for its smaller and its larger data sets, its epochs, its share of validation rows.
 SMALL_BATCH, LARGE_BATCH, MANY_ROWS = 32, 64, 20_000
-HYBRID_BATCH = 256
-PRETRAINING_EPOCHS = 20
+MOST_EPOCHS, PRETRAINING_EPOCHS = 150, 20
 VALIDATION_FRACTION = 0.2
 
 
@@ -135,27 +144,20 @@ class PBGNetClassifier(CertifiedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CertifiedClassifier._parameter_constraints,
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "confidence": [Interval(Real, 0, 1, closed="neither")],
         "aggregation": [StrOptions(set(METHODS))],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
         "prior_training": [StrOptions({"paper", "thorough"})],
         "solver": [StrOptions(set(SOLVERS))],
         "objective": [StrOptions({"seeger", "catoni"})],
-        "constant": [StrOptions({"maurer", "paper"})],
         "certificate": [StrOptions(set(CERTIFICATES))],
-        "class_conditional": ["boolean"],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "n_priors": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "weight_decay": [Interval(Real, 0, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "device": [str],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -205,34 +207,35 @@ class PBGNetClassifier(CertifiedClassifier):
         self.device = device
         self.verbose = verbose
 
-    def _certificate(self) -> str:
-        return str(self.certificate)
-
     def _sets_rows_apart(self) -> bool:
         return ALGORITHMS[self.algorithm].uses_prior_rows
 
-    def _learn(
-        self, features: Any, signs: NDArray[np.float64], prior_rows: NDArray[np.int64], seeds: list[int]
-    ) -> FitResult:
+    def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
         algorithm = ALGORITHMS[self.algorithm]
         if algorithm.minimises_bound and self.weight_decay is not None:
             raise OptionError(
                 f"weight_decay has no effect on {self.algorithm!r}, whose penalty is the divergence; "
                 "leave it out."
             )
-        n_rows, n_features = features.shape
-        recipe = self._recipe(n_rows, n_features, seeds)
+        device = choose_device(self.device)
+        n_rows, n_features = table.features.shape
+        recipe = self._recipe(n_rows, n_features, seeds, device)
 
         def data(rows: NDArray[np.int64]) -> TrainingData:
-            unit = self.algorithm != "mlp"
-            return training_data(features[rows], signs[rows], unit=unit, device=recipe.device)
+            return TrainingData.of(*table.examples(rows), unit=self.algorithm != "mlp", device=device)
 
-        prior_examples = None
         if algorithm.uses_prior_rows:
-            if prior_rows.size == 0:
+            if table.split.prior_rows.size == 0:
                 raise DomainError(f"{self.algorithm!r} needs rows to train its prior; prior_rows is empty.")
-            prior_examples = data(prior_rows)
-        return algorithm.fit(recipe, data(certified_rows_of(len(signs), prior_rows)), prior_examples)
+            prior = PriorTraining.of_restarts(
+                data(table.split.prior_rows),
+                self._prior_course(n_rows),
+                float(self.learning_rate),
+                seeds[1],
+                recipe.replicas,
+            )
+            recipe = replace(recipe, prior=prior)
+        return algorithm.fit(recipe, data(table.split.certified_rows), verbose=int(self.verbose))
 
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
         if result.prior_kind == "pretrained":
@@ -245,58 +248,59 @@ class PBGNetClassifier(CertifiedClassifier):
             initialisation="xavier_normal",
         )
 
-    def _recipe(self, n_rows: int, n_features: int, seeds: list[int]) -> Recipe:
+    def _recipe(self, n_rows: int, n_features: int, seeds: list[int], device: str) -> Recipe:
         prior_seed, batch_seed, sample_seed = seeds
-        device = choose_device(self.device)
+        algorithm, solver = ALGORITHMS[self.algorithm], self._solver()
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object)).tolist()
-        decays = ALGORITHMS[self.algorithm].default_weight_decay
+        hidden_layer_sizes = tuple(positive_int("hidden_layer_sizes", size) for size in sizes)
+        course = solver.course or self._paper_course(n_rows, MOST_EPOCHS)
+        if self.batch_size != "auto":
+            course = replace(course, batch_size=int(self.batch_size))
+        if self.max_epochs is not None:
+            course = replace(course, max_epochs=int(self.max_epochs))
+        decays = algorithm.default_weight_decay
         return Recipe(
-            n_features=n_features,
-            hidden_layer_sizes=tuple(positive_int("hidden_layer_sizes", size) for size in sizes),
-            delta=split_delta(delta_of(self.confidence), int(self.n_priors)),
-            constant=self.constant,
-            objective=self.objective,
-            solver=self.solver,
-            course=Course(self._batch_size(n_rows, self._hybrid()), self._epochs()),
-            learning_rate=float(self.learning_rate),
-            weight_decay=decays if self.weight_decay is None else (float(self.weight_decay),),
-            pretraining_epochs=PRETRAINING_EPOCHS,
-            pretraining_batch_size=self._batch_size(n_rows),
-            validation_fraction=VALIDATION_FRACTION,
-            n_restarts=int(self.n_restarts),
-            aggregation=self._aggregation(sample_seed, device),
-            prior_seed=prior_seed,
-            batch_seed=batch_seed,
-            device=device,
-            verbose=int(self.verbose),
-            prior_course=PriorCourse() if self.prior_training == "thorough" else None,
+            start=Start.drawn(
+                n_features, hidden_layer_sizes, prior_seed, self._aggregation(sample_seed, device)
+            ),
+            replicas=Replicas.restarts(
+                int(self.n_restarts),
+                float(self.learning_rate),
+                batch_seed,
+                weight_decay=decays if self.weight_decay is None else (float(self.weight_decay),),
+                explore=algorithm.minimises_bound,
+                device=device,
+            ),
+            bound=BoundTerms(
+                split_delta(delta_of(self.confidence), int(self.n_priors)), self.constant, self.objective
+            ),
+            course=course,
+            solver=solver.name,
+            epochs=EpochChoice(VALIDATION_FRACTION, batch_seed, (algorithm.rule,)),
         )
 
-    def _hybrid(self) -> bool:
-        """Whether the hybrid solver is at work: the loss is minimised by Adam alone."""
-        return self.solver == "hybrid" and ALGORITHMS[self.algorithm].minimises_bound
+    def _paper_course(self, n_rows: int, max_epochs: int) -> Course:
+        batch_size = SMALL_BATCH if n_rows < MANY_ROWS else LARGE_BATCH
+        return Course(batch_size if self.batch_size == "auto" else int(self.batch_size), max_epochs)
 
-    def _batch_size(self, n_rows: int, hybrid: bool = False) -> int:
-        if self.batch_size != "auto":
-            return int(self.batch_size)
-        if hybrid:
-            return HYBRID_BATCH
-        return SMALL_BATCH if n_rows < MANY_ROWS else LARGE_BATCH
+    def _prior_course(self, n_rows: int) -> Course | PriorCourse:
+        thorough = self.prior_training == "thorough"
+        return PriorCourse() if thorough else self._paper_course(n_rows, PRETRAINING_EPOCHS)
 
-    def _epochs(self) -> int:
-        if self.max_epochs is not None:
-            return int(self.max_epochs)
-        return DEFAULT_EPOCHS["hybrid" if self._hybrid() else "adam"]
+    def _solver(self) -> Solver:
+        """Return the solver at work: the loss is minimised by Adam alone."""
+        return SOLVERS[self.solver if ALGORITHMS[self.algorithm].minimises_bound else "adam"]
 
     def _aggregation(self, seed: int, device: str) -> Aggregation:
         """Make the aggregation of the training; refuse combinations that cannot work."""
-        if self._hybrid() and self.objective == "catoni":
+        exact = self._solver().exact
+        if exact and self.objective == "catoni":
             raise OptionError("objective='catoni' learns C along with Adam; use solver='adam'.")
         if self.aggregation != "monte_carlo":
             return make_aggregation(self.aggregation)
-        if self._hybrid():
+        if exact:
             raise OptionError(
-                "solver='hybrid' needs an exact objective, but aggregation='monte_carlo' is a random "
+                f"solver={self.solver!r} needs an exact objective, but aggregation='monte_carlo' is a random "
                 "estimate; use solver='adam', or aggregation='fourier'."
             )
         generator = torch.Generator(device).manual_seed(seed)

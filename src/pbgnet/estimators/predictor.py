@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pbgnet.certificates import Certificate, CertifiedModel, VerificationReport, save_model, verify
 from pbgnet.exceptions import UncertifiedError
-
-__all__ = ["CertifiedPredictor"]
+from pbgnet.networks import class_indices, vote_shares
 
 
 class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,8 +46,8 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the class the vote answers with, for each row."""
-        votes = self.decision_function(X) > 0
-        return np.asarray(self.classes_[votes.astype(np.int64)])
+        answers = class_indices(self.decision_function(X))  # first, for it says so if nothing was fitted
+        return np.asarray(self.classes_[answers])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return (1 - G) / 2 and (1 + G) / 2, the share of the vote for each class.
@@ -61,8 +60,7 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples, 2), float64
             Columns in the order of `classes_`. A share of votes, not a calibrated probability.
         """
-        second = (1.0 + self.decision_function(X)) / 2.0
-        return np.stack([1.0 - second, second], axis=1)
+        return vote_shares(self.decision_function(X))
 
     def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
         """Recompute every number of the certificate from the table that was given to fit."""

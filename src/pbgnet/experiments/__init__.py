@@ -1,25 +1,23 @@
-"""The paper's experiments: studies as data, runs with an identity, a store that survives a kill."""
+"""The paper's experiments: runs, studies of them, tables, figures, reports; a room for each."""
 
-from pbgnet.experiments.engines import LocalEngine, RayEngine
-from pbgnet.experiments.rows import PaperRows
-from pbgnet.experiments.selection import select, select_all
-from pbgnet.experiments.specification import RunSpec, code_version
-from pbgnet.experiments.store import RunRecord, Store
-from pbgnet.experiments.study import Study, load_study, study_names
-from pbgnet.experiments.sweep import run_study
+from pbgnet.experiments.runs import PaperRows
+from pbgnet.experiments.studies import (
+    Engine,
+    LocalEngine,
+    RayEngine,
+    Store,
+    SweepState,
+    load_study,
+    run_study,
+)
 
 __all__ = [
+    "Engine",
     "LocalEngine",
     "PaperRows",
     "RayEngine",
-    "RunRecord",
-    "RunSpec",
     "Store",
-    "Study",
-    "code_version",
+    "SweepState",
     "load_study",
     "run_study",
-    "select",
-    "select_all",
-    "study_names",
 ]

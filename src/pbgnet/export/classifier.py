@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates.predictions import ExportedNetwork
+from pbgnet.certificates import ExportedNetwork
 from pbgnet.exceptions import DamagedFileError, DomainError
 from pbgnet.export.dependency import import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
 from pbgnet.export.table import read_table
+from pbgnet.networks import class_indices
 from pbgnet.validation import positive_int
-
-__all__ = ["OnnxClassifier"]
 
 # Rows are run so many at a time, fewer where a layer would hold more than WORKSPACE numbers for them: what
 # stays in the cache of a processor is faster.
@@ -78,8 +77,10 @@ class OnnxClassifier:
             raise DamagedFileError(f"{path} cannot be used. {error}") from error
         except Exception as error:  # the runtime has its own kinds, without a common base
             raise DamagedFileError(f"{path} cannot be run by onnxruntime: {error!s:.200}") from error
-        self.classes_: NDArray[Any] = np.array(self.metadata.inputs.classes)
-        self.n_features_in_ = self._count_columns()
+        self.classes_: NDArray[Any] = self.metadata.inputs.classes.array
+        columns = self._session.get_inputs()[0].shape[1]
+        preprocessor = self.metadata.inputs.preprocessor
+        self.n_features_in_ = int(columns if preprocessor is None else preprocessor.n_features_in_)
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -103,7 +104,7 @@ class OnnxClassifier:
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the label the network answers with, for each row."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
+        return self.classes_[class_indices(self.decision_function(X))]
 
     def __call__(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return `predict`: the classifier as a function."""
@@ -117,11 +118,6 @@ class OnnxClassifier:
     def exported_network(self) -> ExportedNetwork:
         """Which network it is, for a certificate that speaks of it alone."""
         return self.metadata.exported_network
-
-    def _count_columns(self) -> int:
-        if self.metadata.inputs.preprocessor is not None:
-            return int(self.metadata.inputs.preprocessor.n_features_in_)
-        return int(self._session.get_inputs()[0].shape[1])
 
     def _feeds(self, X: Any) -> Iterator[dict[str, NDArray[Any]]]:  # noqa: N803
         """Give the inputs of the file, a few rows at a time."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from pbgnet.exceptions import PBGNetError
 
-__all__ = ["MissingOnnxError", "import_onnx", "import_onnxruntime"]
-
 
 class MissingOnnxError(PBGNetError, ImportError):
     """An ONNX file is to be written or run, and the library for it is not installed."""

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.exceptions import DomainError, DtypeError, UnknownNameError
+from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.export.dependency import import_onnx
-
-__all__ = ["OLDEST_OPSET", "Graph", "check_opset"]
 
 # The first set of operators in which texts can be compared.
 OLDEST_OPSET = 19
@@ -26,25 +24,9 @@ def check_opset(opset: object) -> int:
 
 
 class Graph:
-    """An ONNX graph under construction, in one precision.
-
-    Parameters
-    ----------
-    dtype : {"float32", "float64"}
-        Type of all numbers in it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pbgnet.export.graph import Graph
-    >>> graph = Graph("float64")
-    >>> graph.op("Add", graph.input("x", 2), graph.constant(1.0))
-    'add_1'
-    """
+    """An ONNX graph under construction, whose numbers are all of one type, float32 or float64."""
 
     def __init__(self, dtype: str) -> None:
-        if dtype not in ("float32", "float64"):
-            raise UnknownNameError(f"Unknown dtype {dtype!r}; choose float32 or float64.")
         self.dtype = np.dtype(dtype)
         self._onnx = import_onnx()
         self._nodes: list[Any] = []
@@ -106,9 +88,7 @@ class Graph:
 
     def _described(self, name: str, dtype: Any, shape: list[int | str]) -> Any:
         kind = np.dtype(self.dtype if dtype is None else dtype)
-        element = (
-            self._onnx.TensorProto.STRING
-            if kind.kind in "UO"
-            else self._onnx.helper.np_dtype_to_tensor_dtype(kind)
-        )
-        return self._onnx.helper.make_tensor_value_info(name, element, shape)
+        of_texts = kind.kind in "UO"
+        helper = self._onnx.helper
+        element = self._onnx.TensorProto.STRING if of_texts else helper.np_dtype_to_tensor_dtype(kind)
+        return helper.make_tensor_value_info(name, element, shape)

@@ -6,7 +6,6 @@ the file is written, as `pbgnet.aggregation.Fourier` chooses them.
 
 import functools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -14,8 +13,7 @@ from torch import Tensor
 
 from pbgnet.aggregation import Fourier, FourierNodes, choose_nodes
 from pbgnet.export.graph import Graph
-
-__all__ = ["add_aggregate", "add_sign_network", "workspace_per_row"]
+from pbgnet.networks import AggregatedNetwork, Layer, SignNetwork
 
 # Inputs whose product is written out as a polynomial in their means, so that a matrix product computes it.
 GROUP = 4
@@ -26,38 +24,55 @@ ERF_REACH, ERF_TOLERANCE = 8.5, 1e-17
 Complex = tuple[str, str]
 
 
-def add_sign_network(graph: Graph, x: str, weights: Sequence[Tensor], intercept: bool) -> str:
-    """Add f(x) = sgn(W_L sgn(... sgn(W_1 x))) of shape (n,), with sgn 0 = -1 (paper, Eq. 1).
+def add_network(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork) -> str:
+    """Add the output of a network for rows of shape (n, d_0): shape (n,)."""
+    if isinstance(network, SignNetwork):
+        values = _add_sign_layers(graph, x, network)
+    else:
+        values = _add_means(graph, x, network)
+    return graph.op("Squeeze", values, graph.indices([1]))
+
+
+def workspace_per_row(network: AggregatedNetwork | SignNetwork, dtype: torch.dtype) -> int:
+    """Return how many numbers the largest layer holds at once for one row."""
+    if isinstance(network, SignNetwork):
+        return max(layer.weight.shape[1] for layer in network.layers)
+    first, *rest = network.layers
+    sizes = [first.n_neurons * _erf_nodes().largest_count]
+    # The product so far, a factor, and their products.
+    sizes += [8 * layer.n_neurons * _nodes(layer.weight, dtype).largest_count for layer in rest]
+    return max(sizes)
+
+
+def _add_sign_layers(graph: Graph, x: str, network: SignNetwork) -> str:
+    """f(x) = sgn(W_L sgn(... sgn(W_1 x))), with sgn 0 = -1 (paper, Eq. 1).
 
     Lengths of rows do not matter to it, so they are left as they are.
     """
     zero, plus, minus = (graph.constant(value) for value in (0.0, 1.0, -1.0))
     values = x
-    for k, weight in enumerate(weights):
-        inputs = graph.append(values, int(intercept), 1.0)
-        pre_activation = graph.op("Gemm", inputs, _stored(graph, k, weight), transB=1)
+    for k, layer in enumerate(network.layers):
         # The operation Sign would answer 0 at 0.
-        values = graph.op("Where", graph.op("Greater", pre_activation, zero), plus, minus)
-    return graph.op("Squeeze", values, graph.indices([1]))
+        above = graph.op("Greater", _product(graph, _inputs(graph, layer, values), k, layer), zero)
+        values = graph.op("Where", above, plus, minus)
+    return values
 
 
-def add_aggregate(graph: Graph, x: str, weights: Sequence[Tensor], intercept: bool) -> str:
-    """Add G(x) of shape (n,), in [-1, 1] (paper, Eq. 4 and 16)."""
-    first, *rest = weights
-    rows = _unit_rows(graph, graph.append(x, int(intercept), 1.0))
-    mean = _erf(graph, graph.op("Gemm", rows, _stored(graph, 0, first), transB=1))
-    for k, weight in enumerate(rest, start=1):
-        mean = _fourier_layer(graph, graph.append(mean, int(intercept), 1.0), k, weight)
-    return graph.op("Squeeze", mean, graph.indices([1]))
+def _add_means(graph: Graph, x: str, network: AggregatedNetwork) -> str:
+    """G(x), in [-1, 1] (paper, Eq. 4 and 16)."""
+    first, *rest = network.layers
+    mean = _erf(graph, _product(graph, _unit_rows(graph, _inputs(graph, first, x)), 0, first))
+    for k, layer in enumerate(rest, start=1):
+        mean = _fourier_layer(graph, _inputs(graph, layer, mean), k, layer.weight.detach())
+    return mean
 
 
-def workspace_per_row(weights: Sequence[Tensor], dtype: torch.dtype) -> int:
-    """Return how many numbers the largest layer of the aggregate holds at once for one row."""
-    first, *rest = weights
-    sizes = [len(first) * _erf_nodes().largest_count]
-    # The product so far, a factor, and their products.
-    sizes += [8 * len(weight) * _nodes(weight, dtype).largest_count for weight in rest]
-    return max(sizes)
+def _inputs(graph: Graph, layer: Layer, values: str) -> str:
+    return graph.append(values, int(layer.intercept), 1.0)
+
+
+def _product(graph: Graph, inputs: str, k: int, layer: Layer) -> str:
+    return graph.op("Gemm", inputs, _stored(graph, k, layer.weight.detach()), transB=1)
 
 
 def _stored(graph: Graph, k: int, weight: Tensor) -> str:
@@ -65,7 +80,7 @@ def _stored(graph: Graph, k: int, weight: Tensor) -> str:
 
 
 def _nodes(weight: Tensor, dtype: torch.dtype) -> FourierNodes:
-    return Fourier().nodes(weight.to(dtype))
+    return Fourier().nodes(weight.detach().to(dtype))
 
 
 def _erf_nodes() -> FourierNodes:

@@ -6,13 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from pbgnet.certificates import Certificate
-from pbgnet.certificates.inputs import Inputs
-from pbgnet.certificates.predictions import ExportedNetwork
-from pbgnet.certificates.records import parse_json
+from pbgnet.certificates import Certificate, DisagreementSubject, ExportedNetwork, Inputs
 from pbgnet.exceptions import DamagedFileError, PBGNetError
-
-__all__ = ["Metadata", "check_seal", "coverage", "seal_file"]
+from pbgnet.records import parse_json
 
 FORMAT, FORMAT_VERSION = "pbgnet-onnx", "1"
 FILE_SEAL = "file_fingerprint"
@@ -36,42 +32,21 @@ NO_CERTIFICATE = "There is no certificate: nothing is proved about this network.
 
 @dataclass(frozen=True)
 class Metadata:
-    """What stands in a file beside its graph.
-
-    Attributes
-    ----------
-    network : {"sign", "aggregate"}
-    dtype : {"float32", "float64"}
-    architecture : str
-    inputs : Inputs
-        Classes, feature names and preprocessor.
-    numeric_columns, text_columns : tuple of str or None
-        Columns of the inputs `x` and `text`, where a table is read.
-    missing_text : str or None
-        What means "missing" in `text`.
-    workspace : int
-        Numbers the largest layer holds at once for one row.
-    weights_fingerprint : str
-        Of the weights in the file; in float64 that of the certificate's posterior.
-    covers : str
-        What the certificate says about this file, and what it does not.
-    statement, seal, certificate : str
-        Of the certificate, which is JSON; empty without one.
-    """
+    """What stands in a file beside its graph."""
 
     network: str
     dtype: str
     architecture: str
-    inputs: Inputs
-    numeric_columns: tuple[str, ...] | None
-    text_columns: tuple[str, ...] | None
-    missing_text: str | None
-    workspace: int
-    weights_fingerprint: str
-    covers: str
-    statement: str = ""
-    seal: str = ""
-    certificate: str = ""
+    inputs: Inputs  # classes, feature names and preprocessor
+    numeric_columns: tuple[str, ...] | None  # columns of the input `x`, where a table is read
+    text_columns: tuple[str, ...] | None  # and of the input `text`
+    missing_text: str | None  # what means "missing" in `text`
+    workspace: int  # numbers the largest layer holds at once for one row
+    weights_fingerprint: str  # of the weights in the file; in float64 that of the certificate's posterior
+    covers: str  # what the certificate says about this file, and what it does not
+    statement: str  # of the certificate; this and what follows are empty without one
+    seal: str
+    certificate: str  # as JSON
 
     @property
     def exported_network(self) -> ExportedNetwork:
@@ -133,17 +108,10 @@ class Metadata:
 
 
 def coverage(network: str, certificate: Certificate | None) -> str:
-    """Return what a certificate says about an exported network, and what it does not.
-
-    Examples
-    --------
-    >>> from pbgnet.export.metadata import coverage
-    >>> coverage("sign", None)
-    'There is no certificate: nothing is proved about this network.'
-    """
+    """Return what a certificate says about an exported network, and what it does not."""
     if certificate is None:
         return NO_CERTIFICATE
-    return COVERS[network] if certificate.reference is None else OF_THIS_FILE
+    return OF_THIS_FILE if isinstance(certificate.subject, DisagreementSubject) else COVERS[network]
 
 
 def seal_file(content: bytes) -> bytes:

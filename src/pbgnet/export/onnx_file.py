@@ -1,32 +1,32 @@
 """A network becomes one ONNX file: table or rows in, decision and label out, and what is proved about it."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
-from torch import Tensor
 
 import pbgnet
-from pbgnet.certificates import Certificate, CertifiedModel, fingerprint_tensors
-from pbgnet.certificates.evaluation import certifiable
-from pbgnet.certificates.inputs import Inputs, Label
-from pbgnet.certificates.predictions import ExportedNetwork
-from pbgnet.certificates.reference import check_own_certificate
+from pbgnet.certificates import (
+    Certificate,
+    CertifiedModel,
+    Classes,
+    DisagreementSubject,
+    ExportedNetwork,
+    Inputs,
+    certifiable,
+    fingerprint_tensors,
+)
 from pbgnet.exceptions import DtypeError, OptionError, OutputExistsError, ShapeError
 from pbgnet.export.dependency import import_onnx
 from pbgnet.export.graph import Graph, check_opset
-from pbgnet.export.layers import add_aggregate, add_sign_network, workspace_per_row
+from pbgnet.export.layers import add_network, workspace_per_row
 from pbgnet.export.metadata import Metadata, coverage, seal_file
 from pbgnet.export.table import add_preprocessing, missing_text, numeric_columns, text_columns
 from pbgnet.files import write_whole
-from pbgnet.networks import AggregatedNetwork, Architecture, SignNetwork
+from pbgnet.networks import AggregatedNetwork, SignNetwork
 from pbgnet.validation import check_finite, check_name
 
-__all__ = ["DEFAULT_OPSET", "NETWORKS", "export_onnx"]
-
-NETWORKS = {"sign": add_sign_network, "aggregate": add_aggregate}
+NETWORKS = ("sign", "aggregate")
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 DEFAULT_OPSET = 20
 
@@ -94,35 +94,43 @@ def export_onnx(
     >>> classifier.predict(np.array([[2.0, 1.0], [1.0, 2.0]]))
     array([ 1, -1])
     """
-    add_network = NETWORKS[check_name("network", network, NETWORKS)]
+    check_name("network", network, NETWORKS)
     check_name("dtype", dtype, DTYPES)
     check_opset(opset)
     proof = _check_certificate(model, certificate)
     target = Path(path)
     if target.exists() and not overwrite:
         raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
-    weights, architecture, inputs = _parts(model, network)
-    weights = [weight.to(DTYPES[dtype]).double() for weight in weights]
-    for k, weight in enumerate(weights):
-        check_finite(f"weights[{k}]", weight, f"It cannot be exported in {dtype}.")
+    inputs = model.inputs if isinstance(model, CertifiedModel) else Inputs(Classes((-1, 1)))
+    written = _written(model, network, dtype)
     graph = Graph(dtype)
-    x = _add_inputs(graph, inputs, architecture)
-    _add_outputs(graph, add_network(graph, x, weights, architecture.intercept), inputs.classes)
-    metadata = _describe(proof, network, dtype, weights, architecture, inputs)
+    if inputs.preprocessor is None:
+        x = graph.input("x", written.architecture.n_features)
+    else:
+        x = add_preprocessing(graph, inputs.preprocessor)
+    _add_outputs(graph, add_network(graph, x, written), inputs.classes)
+    metadata = _describe(proof, network, dtype, written, inputs)
     if certificate is not None:
         _check_counted(certificate, metadata.exported_network)
     return write_whole(target, seal_file(_assemble(graph, metadata, opset)))
 
 
-def _parts(model: object, network: str) -> tuple[list[Tensor], Architecture, Inputs]:
-    """Return weights in float64 on the CPU, their sizes, and what stands around the network."""
-    inputs = Inputs((-1, 1), None, None)
-    if isinstance(model, CertifiedModel):
-        inputs = model.inputs
-        model = model.network
-    if isinstance(model, AggregatedNetwork):
-        found = certifiable(model)
-        return [weight.detach() for weight in found.weights], found.architecture, inputs
+def _written(model: object, network: str, dtype: str) -> AggregatedNetwork | SignNetwork:
+    """Return the network to write: float64 on the CPU, its weights rounded to the precision of the file."""
+    found: object = model.network if isinstance(model, CertifiedModel) else model
+    if isinstance(found, AggregatedNetwork):
+        found = certifiable(found)
+    else:
+        found = _check_sign_network(found, network)
+    weights = [weight.detach().cpu().to(DTYPES[dtype]).double() for weight in found.weights]
+    for k, weight in enumerate(weights):
+        check_finite(f"weights[{k}]", weight, f"It cannot be exported in {dtype}.")
+    kind = SignNetwork if network == "sign" else AggregatedNetwork
+    return kind(weights, intercept=found.architecture.intercept)
+
+
+def _check_sign_network(model: object, network: str) -> SignNetwork:
+    """Return what is to be exported if it is one sign network, asked for as such."""
     if not isinstance(model, SignNetwork):
         raise DtypeError(
             "Only a CertifiedModel, an AggregatedNetwork or a SignNetwork can be exported, got "
@@ -134,17 +142,15 @@ def _parts(model: object, network: str) -> tuple[list[Tensor], Architecture, Inp
         raise ShapeError(
             f"The network has replica axes {model.architecture.replicas}; export one network at a time."
         )
-    return [weight.cpu().double() for weight in model.weights], model.architecture, inputs
+    if model.architecture.n_outputs > 1:
+        raise ShapeError(
+            f"The network has {model.architecture.n_outputs} outputs; only networks with one can be exported."
+        )
+    return model
 
 
-def _add_inputs(graph: Graph, inputs: Inputs, architecture: Architecture) -> str:
-    if inputs.preprocessor is None:
-        return graph.input("x", architecture.n_features)
-    return add_preprocessing(graph, inputs.preprocessor)
-
-
-def _add_outputs(graph: Graph, decision: str, classes: tuple[Label, Label]) -> None:
-    labels = np.array(classes)
+def _add_outputs(graph: Graph, decision: str, classes: Classes) -> None:
+    labels = classes.array
     second = graph.op(
         "Cast", graph.op("Greater", decision, graph.constant(0.0)), to=import_onnx().TensorProto.INT64
     )
@@ -156,12 +162,12 @@ def _check_certificate(model: object, certificate: Certificate | None) -> Certif
     """Return the certificate to write; one of the file itself must refer to the model's."""
     own = None
     if isinstance(model, CertifiedModel):
-        check_own_certificate(model)
+        model.require_own_certificate()
         own = model.certificate
     if certificate is None:
         return own
-    reference = certificate.reference
-    if own is None or reference is None or reference.seal != own.seal:
+    subject = certificate.subject
+    if own is None or not isinstance(subject, DisagreementSubject) or subject.reference.seal != own.seal:
         raise OptionError(
             "certificate must come from certify_by_disagreement with the vote of this very model; without "
             "one, the file carries the model's own."
@@ -171,7 +177,8 @@ def _check_certificate(model: object, certificate: Certificate | None) -> Certif
 
 def _check_counted(certificate: Certificate, written: ExportedNetwork) -> None:
     """Raise unless the answers that a certificate counts are those of the network that is written."""
-    counted = certificate.fingerprints.posterior
+    subject = certificate.subject
+    counted = subject.exported if isinstance(subject, DisagreementSubject) else None
     if counted is None:
         raise OptionError(
             "The certificate does not say which classifier was counted; hand the OnnxClassifier of the file "
@@ -188,25 +195,20 @@ def _describe(
     certificate: Certificate | None,
     network: str,
     dtype: str,
-    weights: Sequence[Tensor],
-    architecture: Architecture,
+    written: AggregatedNetwork | SignNetwork,
     inputs: Inputs,
 ) -> Metadata:
     table = inputs.preprocessor
     return Metadata(
         network=network,
         dtype=dtype,
-        architecture=str(architecture),
+        architecture=str(written.architecture),
         inputs=inputs,
         numeric_columns=None if table is None else tuple(column.name for column in numeric_columns(table)),
         text_columns=None if table is None else tuple(column.name for column in text_columns(table)),
         missing_text=None if table is None else missing_text(table),
-        workspace=(
-            workspace_per_row(weights, DTYPES[dtype])
-            if network == "aggregate"
-            else max(weight.shape[1] for weight in weights)
-        ),
-        weights_fingerprint=fingerprint_tensors(weights),
+        workspace=workspace_per_row(written, DTYPES[dtype]),
+        weights_fingerprint=fingerprint_tensors(list(written.weights)),
         covers=coverage(network, certificate),
         statement="" if certificate is None else certificate.statement,
         seal="" if certificate is None else certificate.seal,

@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.export.graph import Graph
-from pbgnet.preprocessing import TablePreprocessor, column_names
-from pbgnet.preprocessing.columns import LARGEST_SCALED, CategoricalColumn, NumericColumn
-from pbgnet.preprocessing.tables import Column, parse_number, read_columns
-
-__all__ = ["add_preprocessing", "missing_text", "numeric_columns", "read_table", "text_columns"]
+from pbgnet.preprocessing import (
+    LARGEST_SCALED,
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    TablePreprocessor,
+    column_names,
+    finite_numbers,
+    read_columns,
+)
 
 UNKNOWN = "<unknown>"
 
@@ -69,16 +74,14 @@ def read_table(
     names = [column.name for column in preprocessor.columns_] if column_names(X) is not None else None
     missing = missing_text(preprocessor)
     columns = list(zip(read_columns(X, names), preprocessor.columns_, strict=True))
-    numbers = [_read_numbers(column) for column, fitted in columns if isinstance(fitted, NumericColumn)]
+    numbers = [finite_numbers(column)[0] for column, fitted in columns if isinstance(fitted, NumericColumn)]
     texts = [
         _read_texts(column, fitted, missing)
         for column, fitted in columns
         if isinstance(fitted, CategoricalColumn)
     ]
     n_rows = len(numbers[0] if numbers else texts[0])
-    return _side_by_side(numbers, n_rows, np.dtype(np.float64)), _side_by_side(
-        texts, n_rows, np.dtype(object)
-    )
+    return _side_by_side(numbers, n_rows, np.float64), _side_by_side(texts, n_rows, object)
 
 
 def _numbers(graph: Graph, columns: Sequence[NumericColumn]) -> list[str]:
@@ -113,24 +116,16 @@ def _as_numbers(graph: Graph, truth: str) -> str:
     return graph.op("Where", truth, graph.constant(1.0), graph.constant(0.0))
 
 
-def _read_numbers(column: Column) -> NDArray[np.float64]:
-    if column.numbers is not None:
-        return column.numbers
-    values = [None if text is None else parse_number(text) for text in column.texts or ()]
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
 def _read_texts(column: Column, fitted: CategoricalColumn, missing: str) -> NDArray[Any]:
     """The category of each row, as the column itself finds it; a text that is none where it finds none."""
     known = [*fitted.categories, *([missing] if fitted.missing else [])]
-    count = len(column.numbers if column.numbers is not None else column.texts or ())
-    found = np.zeros((count, len(known)))
+    found = np.zeros((column.n_rows, len(known)))
     fitted.encode(column, found)
     unknown = _unlike(UNKNOWN, {*known, missing})
     return np.where(found.any(axis=1), np.array(known, dtype=object)[found.argmax(axis=1)], unknown)
 
 
-def _side_by_side(columns: Sequence[NDArray[Any]], n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _side_by_side(columns: Sequence[NDArray[Any]], n_rows: int, dtype: type) -> NDArray[Any]:
     return np.stack(columns, axis=1) if columns else np.zeros((n_rows, 0), dtype=dtype)
 
 

@@ -1,6 +1,15 @@
 """The operations that training spends its time in, fast: Numba on CPUs, Triton on GPUs, PyTorch anywhere."""
 
-from pbgnet.kernels.dispatch import BACKENDS, backend_for, find_kernel, use_backend
+from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
+from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.kernels.nodes import FourierNodes
 
-__all__ = ["BACKENDS", "FourierNodes", "backend_for", "find_kernel", "use_backend"]
+__all__ = [
+    "BACKENDS",
+    "PROBES",
+    "FourierNodes",
+    "backend_for",
+    "find_kernel",
+    "nodes_of_reach",
+    "use_backend",
+]

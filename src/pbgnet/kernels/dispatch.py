@@ -19,8 +19,6 @@ import torch
 from pbgnet.exceptions import OptionError, SlowKernelWarning
 from pbgnet.validation import check_name
 
-__all__ = ["BACKENDS", "backend_for", "find_kernel", "use_backend"]
-
 BACKENDS = {
     "torch": "plain PyTorch, on any device",
     "numba": "compiled loops, on CPUs",

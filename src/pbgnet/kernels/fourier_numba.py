@@ -26,8 +26,6 @@ from pbgnet.kernels.nodes import FourierNodes
 from pbgnet.kernels.numba_compiler import compiled, compiled_in_order
 from pbgnet.kernels.threads import share
 
-__all__ = ["backward", "forward", "nodes_for"]
-
 LANES = 64  # examples that go through the inner loops together
 INPUTS = 64  # inputs whose cosines and sines are held at a time
 ROWS_PER_BLOCK = 1024  # examples whose gradients in the weights are summed in one go

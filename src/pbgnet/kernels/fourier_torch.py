@@ -13,8 +13,6 @@ from torch import Tensor
 
 from pbgnet.kernels.nodes import FourierNodes
 
-__all__ = ["backward", "forward", "nodes_for", "nodes_of_reach"]
-
 # Inputs are taken together until their factors fill about this many complex numbers: small layers
 # run as a few large operations, large ones loop, and memory stays O(n m K) plus this constant.
 BLOCK_ELEMENTS = 1 << 17

@@ -5,8 +5,6 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["first_means", "linear_loss", "pull_back_first_means"]
-
 
 def first_means(product: Tensor, intercept: bool) -> Tensor:
     """Return `erf(w . x / sqrt(2))` (Eq. 4: rows have length 1), and the constant 1 where asked for.

@@ -9,8 +9,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["first_means", "linear_loss", "pull_back_first_means"]
-
 BLOCK = 512
 
 _HALF_ROOT = tl.constexpr(0.70710678118654752)  # 1 / sqrt(2)

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-__all__ = ["backward", "draw_signs", "forward"]
-
 # Samples are handled in chunks of about this many numbers; only the signs, one byte each, are kept.
 CHUNK_ELEMENTS = 1 << 20
 

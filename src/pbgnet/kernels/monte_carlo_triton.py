@@ -28,8 +28,6 @@ from torch import Tensor
 
 from pbgnet.kernels.signs_triton import draw, means, signs
 
-__all__ = ["Tile", "backward", "differentiate", "evaluate", "forward"]
-
 
 class Tile(NamedTuple):
     """How many samples, inputs and neurons a program takes at a time; powers of two, inputs >= 4."""

@@ -12,8 +12,6 @@ from torch import Tensor
 from pbgnet.kernels import fourier_torch
 from pbgnet.kernels.nodes import FourierNodes
 
-__all__ = ["nodes_for"]
-
 # Layers with more weights than this are spread over the device by PyTorch to find their nodes; below, one
 # program per replica does all of it.
 NODES_BY_ONE_PROGRAM = 1 << 16

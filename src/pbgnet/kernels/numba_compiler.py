@@ -5,8 +5,6 @@ from typing import Any
 
 import numba
 
-__all__ = ["compiled", "compiled_in_order"]
-
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop whose sums may be reordered, which vectorising them needs.

@@ -7,8 +7,6 @@
 import triton
 import triton.language as tl
 
-__all__ = ["draw", "means", "signs"]
-
 
 @triton.jit
 def means(row, first, d, BD: tl.constexpr):

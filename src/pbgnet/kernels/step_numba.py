@@ -8,12 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbgnet.bounds.differentiable import LARGEST_BELOW_ONE, LARGEST_BUDGET, NEWTON_STEPS, SLOPE_BORDER
+from pbgnet.bounds import differentiable
 from pbgnet.kernels.numba_compiler import compiled, compiled_in_order
 from pbgnet.kernels.step_torch import add_distances
 from pbgnet.kernels.threads import share
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_bound", "squared_distance"]
+# Numba takes globals as constants.
+LARGEST_BELOW_ONE, LARGEST_BUDGET = differentiable.LARGEST_BELOW_ONE, differentiable.LARGEST_BUDGET
+NEWTON_STEPS, SLOPE_BORDER = differentiable.NEWTON_STEPS, differentiable.SLOPE_BORDER
 
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 

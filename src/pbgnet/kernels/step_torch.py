@@ -7,8 +7,6 @@ from torch import Tensor
 
 from pbgnet.bounds import differentiable
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_bound", "squared_distance"]
-
 
 def squared_distance(weight: Tensor, anchor: Tensor) -> Tensor:
     """Return |w - u|^2 of each replica, float64, shape (R,).

@@ -17,8 +17,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["adam_step", "catoni_slopes", "penalty", "seeger_bound"]
-
 # Elements per program and round, and rounds after which a replica is given to another program.
 BLOCK = 1024
 ROUNDS = 8

@@ -7,8 +7,6 @@ from itertools import pairwise
 
 import torch
 
-__all__ = ["share"]
-
 # Waking a thread costs about 50 microseconds: work below this many elementary operations (about 0.4 ns
 # each) stays on the calling thread, and a thread is not woken for less.
 OPERATIONS_PER_THREAD = 1 << 20

@@ -1,27 +1,30 @@
-"""The aggregated network G, the plain sign network f, and their first weights."""
+"""The aggregated network G and its layers, the plain sign network f, their first weights and answers."""
 
 from pbgnet.networks.aggregated import AggregatedNetwork
 from pbgnet.networks.architecture import Architecture
+from pbgnet.networks.decoding import class_indices, vote_shares
 from pbgnet.networks.initialisation import INITIALISATIONS, initial_weights
-from pbgnet.networks.inputs import append_one, unit_rows
+from pbgnet.networks.inputs import PreparedRows, append_one, prepare_rows
+from pbgnet.networks.layers import Layer, draw_signs
 from pbgnet.networks.losses import linear_loss, zero_one_loss
-from pbgnet.networks.sign import SignNetwork, sign
-from pbgnet.networks.sparse import PreparedRows, SparseRows, first_product
+from pbgnet.networks.sign_network import SignNetwork, sign
 from pbgnet.networks.tanh import TanhNetwork
 
 __all__ = [
     "INITIALISATIONS",
     "AggregatedNetwork",
     "Architecture",
+    "Layer",
     "PreparedRows",
     "SignNetwork",
-    "SparseRows",
     "TanhNetwork",
     "append_one",
-    "first_product",
+    "class_indices",
+    "draw_signs",
     "initial_weights",
     "linear_loss",
+    "prepare_rows",
     "sign",
-    "unit_rows",
+    "vote_shares",
     "zero_one_loss",
 ]

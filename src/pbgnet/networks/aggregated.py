@@ -6,33 +6,30 @@ Letarte et al. (2019): Eq. 4 (first layer), Eq. 16 (layers above), Eq. 17 (diver
 hidden layer it is the linear classifier of Germain, Lacasse, Laviolette, Marchand (2009).
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
-from pbgnet.aggregation import Aggregation, make_aggregation, product_unit, propagate_error
+from pbgnet.aggregation import Aggregation, make_aggregation
 from pbgnet.autograd import Pullback, full_precision
 from pbgnet.bounds import tree_divergence
-from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-from pbgnet.kernels import find_kernel
+from pbgnet.exceptions import DtypeError, ShapeError
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
-from pbgnet.networks.inputs import append_one, unit_rows
-from pbgnet.networks.sign import SignNetwork
-from pbgnet.networks.sparse import PreparedRows, SparseRows, first_product, first_product_with_pullback
-from pbgnet.validation import check_finite
-
-__all__ = ["AggregatedNetwork"]
+from pbgnet.networks.inputs import PreparedRows, unit_rows
+from pbgnet.networks.layers import Layers, stack_layers
+from pbgnet.networks.sign_network import SignNetwork
 
 
 class AggregatedNetwork(nn.Module):
     """The mean G(x) in [-1, 1] of the paper's tree network over Gaussian weights.
 
     The posterior is N(weights, I), the prior N(prior_weights, I). With one hidden layer G is the
-    average of the plain sign network itself; with more it is that of the tree (paper, Section 4).
+    average of the plain sign network itself; with more it is that of the tree (paper, Section 4). With r > 1
+    neurons in the last layer there are r such trees over the same hidden layers, and all that is said of the
+    output of shape (..., n) holds of each of outputs of shape (..., n, r).
 
     Parameters
     ----------
@@ -101,7 +98,7 @@ class AggregatedNetwork(nn.Module):
         aggregation : str or Aggregation
             How the layers above the first are computed.
         **options
-            ``initialisation``, ``generator``, ``replicas``, ``dtype`` and ``device`` of
+            ``n_outputs``, ``initialisation``, ``generator``, ``replicas``, ``dtype`` and ``device`` of
             `initial_weights`.
         """
         weights = initial_weights(n_features, hidden_layer_sizes, intercept=intercept, **options)
@@ -111,6 +108,11 @@ class AggregatedNetwork(nn.Module):
     def prior_weights(self) -> list[Tensor]:
         """Prior means, first layer first."""
         return [self.get_buffer(f"prior_{k}") for k in range(self.architecture.n_layers)]
+
+    @property
+    def layers(self) -> Layers:
+        """The layers: the first, and the aggregated ones above it."""
+        return stack_layers(self.weights, self.architecture.intercept, self.aggregation)
 
     def fix_prior(self) -> None:
         """Make the present weights the prior, as after pre-training."""
@@ -122,7 +124,7 @@ class AggregatedNetwork(nn.Module):
         return unit_rows(x, self.architecture.intercept)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return G(x) for examples of shape (..., n, d_0): shape (..., n), in [-1, 1]."""
+        """Return G(x) for examples of shape (..., n, d_0): shape (..., n) or (..., n, r), in [-1, 1]."""
         return self.output(self.prepare(x))
 
     def take(self, replicas: Tensor) -> Self:
@@ -147,23 +149,16 @@ class AggregatedNetwork(nn.Module):
         return self.aggregation.generators()
 
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
-        """Return G for prepared examples of shape (..., n, d_0 + intercept): shape (..., n).
+        """Return G for prepared examples of shape (..., n, d_0 + intercept): shape (..., n) or (..., n, r).
 
         `validate_args=False` skips the checks of values, which on a GPU wait for the device.
         """
-        first, *rest = self.weights
-        self._check_rows(rows, validate_args)
-        with full_precision(first.device):
-            pre_activation = first_product(rows, first)
-        if validate_args:
-            check_finite("The first layer", pre_activation.detach(), "A smaller learning rate usually helps.")
-        mean = torch.erf(pre_activation / math.sqrt(2))  # Eq. 4: the rows have length 1
-        for weight in rest:
-            inputs = append_one(mean) if self.architecture.intercept else mean
-            mean = self.aggregation(inputs, weight, validate_args=validate_args)  # Eq. 16
-        return mean[..., 0]
+        first, *rest = self.layers
+        values = first.means(rows, validate_args=validate_args)
+        for layer in rest:
+            values = layer.means(values, validate_args=validate_args)
+        return self.architecture.as_output(values)
 
-    @torch.no_grad()
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
     ) -> tuple[Tensor, Pullback]:
@@ -177,39 +172,36 @@ class AggregatedNetwork(nn.Module):
         weights : sequence of Tensor, shapes (R, m, d), optional
             Weights to use instead of the network's own.
         """
-        first, *rest = (w.detach() for w in (self.weights if weights is None else weights))
-        intercept, layers = self.architecture.intercept, find_kernel("layers", first.device)
-        with full_precision(first.device):
-            product, first_pullback = first_product_with_pullback(rows, first)
-            inputs = mean = layers.first_means(product, intercept and bool(rest))
-            pullbacks = []
-            for k, weight in enumerate(rest):
-                if k > 0:
-                    inputs = append_one(mean) if intercept else mean.contiguous()
-                mean, pullback = self.aggregation.with_pullback(inputs, weight)
+        given, intercept = self.weights if weights is None else weights, self.architecture.intercept
+        # Detaching costs more than asking, and what training hands over needs none.
+        detached = [w.detach() if w.requires_grad else w for w in given]
+        first, *rest = stack_layers(detached, intercept, self.aggregation)
+        device, pullbacks = first.weight.device, []
+        with torch.no_grad(), full_precision(device):
+            values, pull_back_first = first.with_pullback(rows, constant=intercept and bool(rest))
+            for k, layer in enumerate(rest, start=1):
+                values, pullback = layer.with_pullback(values, constant=intercept and k < len(rest))
                 pullbacks.append(pullback)
+            output = self.architecture.as_output(values)
 
         def pull_back(grad: Tensor) -> tuple[Tensor, ...]:
             gradients = []
-            with torch.no_grad(), full_precision(first.device):
-                in_mean = grad.unsqueeze(-1)
-                for k, pullback in reversed(list(enumerate(pullbacks))):
-                    in_mean, in_weight = pullback(in_mean.contiguous())
-                    if k > 0 and intercept:
-                        in_mean = in_mean[..., :-1]
+            with torch.no_grad(), full_precision(device):
+                grad = self.architecture.from_output(grad)
+                for pullback in reversed(pullbacks):
+                    grad, in_weight = pullback(grad)
                     gradients.append(in_weight)
-                in_product = layers.pull_back_first_means(in_mean, product, intercept and bool(rest))
-                gradients.append(first_pullback(in_product))
+                gradients.append(pull_back_first(grad))
             return tuple(reversed(gradients))
 
-        return mean[..., 0], pull_back
+        return output, pull_back
 
     def divergence(self, *, validate_args: bool = True) -> Tensor:
-        """KL(posterior || prior) of the tree network (Eq. 17), float64, one per replica."""
+        """KL(posterior || prior) of the tree network (Eq. 17), a mean over outputs: float64, shape (...)."""
         return tree_divergence(list(self.weights), self.prior_weights, validate_args=validate_args)
 
     def error_bound(self) -> Tensor:
-        """Proved bound on |computed - exact| of the output for any example, one per replica.
+        """Proved bound on |computed - exact| of each output for any example: shape (...) or (..., r).
 
         Truncation and rounding of all layers, in the precision of the weights.
 
@@ -218,10 +210,11 @@ class AggregatedNetwork(nn.Module):
         UncertifiedError
             If the aggregation is a random estimate and there is a hidden layer.
         """
-        first, *rest = (weight.detach() for weight in self.weights)
-        errors = [self.aggregation.error_bound(weight) for weight in rest]
-        total = propagate_error(rest, errors, _first_layer_rounding(first))[..., 0]
-        return total.clamp_max(2.0)  # both outputs lie in [-1, 1]
+        first, *rest = self.layers
+        error = first.error_bound()
+        for layer in rest:
+            error = layer.error_bound(error)
+        return self.architecture.as_output(error).clamp_max(2.0)  # both outputs lie in [-1, 1]
 
     def sign_network(self) -> SignNetwork:
         """Return the plain network f with the posterior means as weights; the bounds do not cover it."""
@@ -234,25 +227,6 @@ class AggregatedNetwork(nn.Module):
     def _hold_prior(self, prior: Sequence[Tensor]) -> None:
         for k, weight in enumerate(prior):
             self.register_buffer(f"prior_{k}", weight.detach().clone())
-
-    def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
-        """Raise unless the rows are what `prepare` makes of examples for this network."""
-        first = self.weights[0]
-        if not isinstance(rows, Tensor | SparseRows):
-            raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(rows).__name__}.")
-        if (rows.dtype, rows.device) != (first.dtype, first.device):
-            raise DtypeError(
-                f"Prepared rows must be {first.dtype} on {first.device}, got {rows.dtype} on {rows.device}."
-            )
-        if rows.shape[-1] != first.shape[-1]:
-            raise ShapeError(
-                f"Prepared rows of this network have {first.shape[-1]} columns, got {tuple(rows.shape)}; "
-                "pass examples through prepare() first."
-            )
-        if validate_args and isinstance(rows, Tensor):
-            lengths = torch.linalg.vector_norm(rows.detach(), dim=-1)
-            if not bool(((lengths - 1).abs() < 1e-3).all()):
-                raise DomainError("Rows must have length 1; pass examples through prepare() first.")
 
     def _check_prior(self, prior: Sequence[Tensor]) -> None:
         if len(prior) != self.architecture.n_layers:
@@ -267,15 +241,3 @@ class AggregatedNetwork(nn.Module):
                     f"The prior of layer {k} has shape {tuple(u.shape)}; it must be {tuple(w.shape)}, with "
                     "or without the replica axes."
                 )
-
-
-def _first_layer_rounding(weight: Tensor) -> Tensor:
-    """Bound the rounding of erf(w . x / (sqrt(2) |x|)), float64, shape (..., m).
-
-    Normalising a row and its product with w err by at most (2 d + 10) units relative to |w|, which
-    the slope sqrt(2 / pi) carries over; erf and its argument add a few units.
-    """
-    length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)
-    unit = product_unit(weight)
-    rounding = unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)
-    return rounding.clamp_max(2.0)  # both values lie in [-1, 1]

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from pbgnet.exceptions import DtypeError, ShapeError
 
-__all__ = ["Architecture"]
-
 
 @dataclass(frozen=True)
 class Architecture:
@@ -25,12 +23,15 @@ class Architecture:
         Whether each layer has a constant input.
     replicas : tuple of int
         Leading axes of the weights; empty for a single network.
+    n_outputs : int
+        Number r of output neurons, all above the same hidden layers.
     """
 
     n_features: int
     hidden_layer_sizes: tuple[int, ...]
     intercept: bool
     replicas: tuple[int, ...]
+    n_outputs: int = 1
 
     @property
     def n_layers(self) -> int:
@@ -62,8 +63,8 @@ class Architecture:
                     f"Layer {k + 1} takes {found} inputs, but the {weights[k - 1].shape[-2]} neurons below "
                     f"it{' and the intercept' if intercept else ''} make {expected}."
                 )
-        if weights[-1].shape[-2] != 1:
-            raise ShapeError(f"The last layer must have 1 neuron (two classes), got {weights[-1].shape[-2]}.")
+        if weights[-1].shape[-2] == 0:
+            raise ShapeError("The last layer has no neurons; it needs one per output.")
         n_features = weights[0].shape[-1] - intercept
         if n_features < 1:
             raise ShapeError("The first layer has no inputs besides the intercept.")
@@ -72,7 +73,16 @@ class Architecture:
             hidden_layer_sizes=tuple(weight.shape[-2] for weight in weights[:-1]),
             intercept=intercept,
             replicas=tuple(weights[0].shape[:-2]),
+            n_outputs=weights[-1].shape[-2],
         )
+
+    def as_output(self, values: Tensor) -> Tensor:
+        """Return values (..., r) of the last layer as users see them: one output has no axis of its own."""
+        return values[..., 0] if self.n_outputs == 1 else values
+
+    def from_output(self, values: Tensor) -> Tensor:
+        """Give outputs, or a gradient of them, the axis (..., r) of the last layer again."""
+        return values.unsqueeze(-1) if self.n_outputs == 1 else values
 
     def check_examples(self, x: Tensor, like: Tensor) -> None:
         """Raise unless `x` holds examples for this network, of the type and device of `like`."""
@@ -85,7 +95,6 @@ class Architecture:
             raise ShapeError(
                 f"This network takes examples of shape (..., n, {self.n_features}), got {tuple(x.shape)}."
             )
-
         try:
             torch.broadcast_shapes(x.shape[:-2], self.replicas)
         except RuntimeError as error:
@@ -95,6 +104,6 @@ class Architecture:
             ) from error
 
     def __str__(self) -> str:
-        sizes = "-".join(map(str, (self.n_features, *self.hidden_layer_sizes, 1)))
+        sizes = "-".join(map(str, (self.n_features, *self.hidden_layer_sizes, self.n_outputs)))
         replicas = f", replicas={self.replicas}" if self.replicas else ""
         return f"{sizes}, intercept={self.intercept}{replicas}"

@@ -13,8 +13,6 @@ from torch import Tensor
 from pbgnet.exceptions import DtypeError, OptionError
 from pbgnet.validation import check_name, positive_int
 
-__all__ = ["INITIALISATIONS", "initial_weights"]
-
 Fill = Callable[[int, Tensor, torch.Generator | None], None]
 
 # With 10 neurons below, one that hears its namesake with this weight repeats it in 99 of 100 draws: nearly a
@@ -63,6 +61,7 @@ def initial_weights(
     n_features: int,
     hidden_layer_sizes: Sequence[int],
     *,
+    n_outputs: int = 1,
     initialisation: str = "xavier_normal",
     generator: torch.Generator | None = None,
     replicas: Sequence[int] = (),
@@ -77,6 +76,8 @@ def initial_weights(
     n_features : int
     hidden_layer_sizes : sequence of int
         Neurons per hidden layer; empty for the linear classifier.
+    n_outputs : int, default=1
+        Neurons of the last layer.
     initialisation : {"xavier_normal", "standard_normal", "pass_through", "zero"}, default="xavier_normal"
         - "xavier_normal": variance 2 / (inputs + neurons), with which the aggregate is nearly linear;
         - "standard_normal": variance 1, as that of the posterior's weights, with which it is not;
@@ -107,7 +108,8 @@ def initial_weights(
     [(10, 785), (1, 11)]
     """
     fill = INITIALISATIONS[check_name("initialisation", initialisation, INITIALISATIONS)]
-    sizes = [positive_int("n_features", n_features), *_counts("hidden_layer_sizes", hidden_layer_sizes), 1]
+    hidden = _counts("hidden_layer_sizes", hidden_layer_sizes)
+    sizes = [positive_int("n_features", n_features), *hidden, positive_int("n_outputs", n_outputs)]
     leading = _counts("replicas", replicas)
     weights = []
     for layer, (d, m) in enumerate(itertools.pairwise(sizes)):

@@ -1,12 +1,18 @@
 """The input layer sees an example's direction only: `w . x / |x|` (paper, Eq. 4)."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.networks.sparse import SparseRows
 from pbgnet.validation import check_finite
 
-__all__ = ["append_one", "unit_rows"]
+PreparedRows = Tensor | SparseRows
 
 
 def append_one(values: Tensor) -> Tensor:
@@ -14,47 +20,65 @@ def append_one(values: Tensor) -> Tensor:
     return torch.constant_pad_nd(values, (0, 1), 1.0)
 
 
-def unit_rows(x: Tensor, intercept: bool, *, validate_args: bool = True) -> Tensor:
-    """Bring examples to the form the network works on: with the constant 1, of length 1.
-
-    The result never changes during training, so it is computed once.
+def prepare_rows(
+    x: Any, *, unit: bool, intercept: bool, dtype: torch.dtype, device: torch.device | str
+) -> PreparedRows:
+    """Prepare an array or sparse matrix of shape (n, d) for the first layer of a network.
 
     Parameters
     ----------
-    x : Tensor, shape (..., n, d)
-        Examples, finite.
+    x : ndarray or scipy sparse array or matrix
+    unit : bool
+        Whether to bring rows to length 1, in float64 before rounding to `dtype`.
     intercept : bool
-        Whether to append the constant 1 first; the length is then `sqrt(|x|^2 + 1)`.
-    validate_args : bool, default=True
-        Check the values, which on a GPU waits for the device.
-
-    Returns
-    -------
-    Tensor, shape (..., n, d + intercept)
-
-    Raises
-    ------
-    DomainError
-        For NaN or infinity, and for a row of zeros where there is no intercept: it has no direction.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from pbgnet.networks import unit_rows
-    >>> unit_rows(torch.tensor([[3.0, 4.0]]), intercept=False)
-    tensor([[0.6000, 0.8000]])
+        Whether to append the constant 1.
+    dtype : torch.dtype
+    device : torch.device or str
     """
-    if not isinstance(x, Tensor) or x.dtype not in (torch.float32, torch.float64):
-        kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
-        raise DtypeError(f"Examples must be a float32 or float64 tensor of shape (..., n, d), got {kind}.")
+    if sparse.issparse(x):
+        return SparseRows(x, intercept=intercept, unit=unit, dtype=dtype, device=device)
+    array = np.asarray(x, dtype=np.float64)
+    rows = torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns of the others
+    if unit:
+        rows = unit_rows(rows, intercept)
+    elif intercept:
+        rows = append_one(rows)
+    return rows.to(device, dtype)
+
+
+def unit_rows(x: Tensor, intercept: bool) -> Tensor:
+    """Bring examples to the form the network works on: with the constant 1, then of length 1.
+
+    The result never changes during training, so it is computed once.
+    """
     if x.ndim < 2 or x.shape[-1] == 0:
         raise ShapeError(f"Examples must have shape (..., n, d) with d >= 1, got {tuple(x.shape)}.")
-    if validate_args:
-        check_finite("x", x, "Impute or drop such rows.")
+    check_finite("x", x, "Impute or drop such rows.")
     rows = append_one(x) if intercept else x
     largest = rows.abs().amax(dim=-1, keepdim=True)
-    if validate_args and bool((largest == 0).any()):
+    if bool((largest == 0).any()):
         raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
     rows = rows / largest  # the squares below can neither overflow nor vanish
     unit: Tensor = rows / torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
     return unit
+
+
+def first_product(rows: PreparedRows, weight: Tensor) -> Tensor:
+    """Multiply prepared examples with the weights (..., m, d) of the first layer: shape (..., n, m)."""
+    if isinstance(rows, Tensor):
+        # In this order both the product and its gradient in the weights run along contiguous rows; for ten
+        # neurons that is two to four times faster than rows @ weight.mT.
+        return (weight @ rows.mT).mT
+    return rows.times(weight)
+
+
+def first_product_with_pullback(
+    rows: PreparedRows, weight: Tensor
+) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return `first_product`, and what maps a gradient of it (..., n, m) to that of the weights."""
+    if isinstance(rows, Tensor):
+        return (weight @ rows.mT).mT, lambda grad: grad.mT @ rows
+    leaf = weight.detach().requires_grad_()
+    with torch.enable_grad():
+        product = rows.times(leaf)
+    return product.detach(), lambda grad: torch.autograd.grad(product, leaf, grad)[0]

@@ -3,10 +3,8 @@
 from torch import Tensor
 
 from pbgnet.exceptions import DomainError, ShapeError
-from pbgnet.networks.sign import sign
+from pbgnet.networks.sign_network import sign
 from pbgnet.validation import check_finite
-
-__all__ = ["linear_loss", "zero_one_loss"]
 
 
 def linear_loss(output: Tensor, y: Tensor, *, validate_args: bool = True) -> Tensor:

@@ -1,7 +1,6 @@
 """Prepared examples that are mostly zeros: the first layer multiplies them without filling them in."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,41 +11,16 @@ from torch import Tensor
 from pbgnet.autograd import first_order_only
 from pbgnet.exceptions import DomainError
 
-__all__ = ["PreparedRows", "SparseRows", "first_product", "first_product_with_pullback"]
-
 
 class SparseRows:
-    """Examples in compressed rows, prepared for the first layer of a network.
+    """Examples in compressed rows, shape (n, d), prepared for the first layer as `prepare_rows` says."""
 
-    Parameters
-    ----------
-    matrix : scipy sparse array or matrix, shape (n, d)
-        Examples, finite.
-    intercept : bool
-        Whether to append the constant 1.
-    unit : bool, default=True
-        Whether to bring the rows to length 1 after that, as the aggregated network needs it.
-    dtype : torch.dtype
-    device : torch.device or str, default="cpu"
-
-    Examples
-    --------
-    >>> import torch
-    >>> from scipy.sparse import csr_array
-    >>> from pbgnet.networks import SparseRows
-    >>> rows = SparseRows(csr_array([[3.0, 0.0, 4.0]]), intercept=False, dtype=torch.float64)
-    >>> rows.times(torch.eye(3, dtype=torch.float64))
-    tensor([[0.6000, 0.0000, 0.8000]], dtype=torch.float64)
-    """
+    shape: tuple[int, int]  # the constant included
+    dtype: torch.dtype
+    device: torch.device
 
     def __init__(
-        self,
-        matrix: Any,
-        *,
-        intercept: bool,
-        unit: bool = True,
-        dtype: torch.dtype,
-        device: torch.device | str = "cpu",
+        self, matrix: Any, *, intercept: bool, unit: bool, dtype: torch.dtype, device: torch.device | str
     ) -> None:
         csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
         if not np.isfinite(csr.data).all():
@@ -61,18 +35,14 @@ class SparseRows:
         self._scipy = csr
         self._place(dtype, device)
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
     def _place(self, dtype: torch.dtype, device: torch.device | str) -> None:
         self._matrix = _to_torch(self._scipy, dtype, device)
         self._transposed = _to_torch(self._scipy.T.tocsr(), dtype, device)
-        self.dtype, self.device = dtype, self._matrix.device  # "cuda" has become "cuda:0"
-
-    def __len__(self) -> int:
-        return int(self._scipy.shape[0])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of examples and of inputs, the constant included."""
-        return tuple(self._scipy.shape)
+        self.shape, self.dtype = self._scipy.shape, dtype
+        self.device = self._matrix.device  # "cuda" has become "cuda:0"
 
     def take(self, rows: Tensor | slice) -> Self:
         """Return some of the rows, shape (b,) of indices or a slice."""
@@ -87,11 +57,8 @@ class SparseRows:
 
         A mini-batch of each of R networks is small, and its product is faster dense.
         """
-        starts, columns, values = (
-            self._matrix.crow_indices(),
-            self._matrix.col_indices(),
-            self._matrix.values(),
-        )
+        matrix = self._matrix
+        starts, columns, values = matrix.crow_indices(), matrix.col_indices(), matrix.values()
         first = starts[rows]
         lengths = starts[rows + 1] - first
         of_row = torch.repeat_interleave(torch.arange(len(rows), device=self.device), lengths)
@@ -106,30 +73,6 @@ class SparseRows:
         *replicas, m, d = weight.shape
         product: Tensor = _SparseProduct.apply(self._matrix, self._transposed, weight.reshape(-1, d))
         return product.mT.reshape(*replicas, m, len(self)).mT
-
-
-PreparedRows = Tensor | SparseRows
-
-
-def first_product(rows: PreparedRows, weight: Tensor) -> Tensor:
-    """Multiply prepared examples with the weights (..., m, d) of the first layer: shape (..., n, m)."""
-    if isinstance(rows, Tensor):
-        # In this order both the product and its gradient in the weights run along contiguous rows; for ten
-        # neurons that is two to four times faster than rows @ weight.mT.
-        return (weight @ rows.mT).mT
-    return rows.times(weight)
-
-
-def first_product_with_pullback(
-    rows: PreparedRows, weight: Tensor
-) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """Return `first_product`, and what maps a gradient of it (..., n, m) to that of the weights."""
-    if isinstance(rows, Tensor):
-        return first_product(rows, weight), lambda grad: grad.mT @ rows
-    leaf = weight.detach().requires_grad_()
-    with torch.enable_grad():
-        product = first_product(rows, leaf)
-    return product.detach(), lambda grad: torch.autograd.grad(product, leaf, grad)[0]
 
 
 class _SparseProduct(torch.autograd.Function):

@@ -9,10 +9,7 @@ from torch import Tensor, nn
 from pbgnet.autograd import Pullback
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
-from pbgnet.networks.inputs import append_one
-from pbgnet.networks.sparse import PreparedRows, first_product
-
-__all__ = ["TanhNetwork"]
+from pbgnet.networks.inputs import PreparedRows, append_one, first_product
 
 
 class TanhNetwork(nn.Module):
@@ -42,7 +39,7 @@ class TanhNetwork(nn.Module):
         return cls(initial_weights(n_features, hidden_layer_sizes, **options))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs in [-1, 1] for examples of shape (..., n, d_0): shape (..., n)."""
+        """Return outputs in [-1, 1] for examples of shape (..., n, d_0), as `AggregatedNetwork` does."""
         self.architecture.check_examples(x, like=self.weights[0])
         return self.output(append_one(x))
 
@@ -60,8 +57,8 @@ class TanhNetwork(nn.Module):
         return []
 
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
-        """Return outputs for examples with the constant 1 appended: shape (..., n)."""
-        return _forward(rows, list(self.weights))
+        """Return outputs for examples with the constant 1 appended."""
+        return self._forward(rows, list(self.weights))
 
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
@@ -69,13 +66,12 @@ class TanhNetwork(nn.Module):
         """Return outputs and what maps a gradient of them to those of the weights, own or others."""
         leaves = [w.detach().requires_grad_() for w in (self.weights if weights is None else weights)]
         with torch.enable_grad():
-            output = _forward(rows, leaves)
+            output = self._forward(rows, leaves)
         return output.detach(), lambda grad: torch.autograd.grad(output, leaves, grad)
 
-
-def _forward(rows: PreparedRows, weights: Sequence[Tensor]) -> Tensor:
-    first, *rest = weights
-    values = torch.tanh(first_product(rows, first))
-    for weight in rest:
-        values = torch.tanh(first_product(append_one(values), weight))
-    return values[..., 0]
+    def _forward(self, rows: PreparedRows, weights: Sequence[Tensor]) -> Tensor:
+        first, *rest = weights
+        values = torch.tanh(first_product(rows, first))
+        for weight in rest:
+            values = torch.tanh(first_product(append_one(values), weight))
+        return self.architecture.as_output(values)

@@ -2,56 +2,30 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.exceptions import DomainError
 from pbgnet.preprocessing.tables import Column, parse_number
-
-__all__ = [
-    "CategoricalColumn",
-    "EmptyColumn",
-    "FittedColumn",
-    "NumericColumn",
-    "column_from_dict",
-    "fit_column",
-]
+from pbgnet.records import Positive, Record
 
 # Only keeps the result finite when a value is absurdly far from the fitted ones.
 LARGEST_SCALED = 1e100
 
 
 @dataclass(frozen=True)
-class FittedColumn:
+class FittedColumn(Record):
     """What all kinds of columns share.
 
-    Attributes
-    ----------
-    name : str
-    missing : bool
-        Whether the fitted rows had missing values, which then get an output of their own.
+    Each names the columns it becomes (`outputs`), and turns values into them (`encode`): it fills zeros of
+    shape (n, outputs) and returns the unknown values met, in order.
     """
 
-    kind: ClassVar[str]
-
     name: str
-    missing: bool
-
-    @property
-    def outputs(self) -> list[str]:
-        """Names of the columns it becomes."""
-        raise NotImplementedError
-
-    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
-        """Fill `out`, zeros of shape (n, outputs), and return the unknown values met, in order."""
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON-able values."""
-        return {"kind": self.kind, **vars(self)}
+    missing: bool  # whether the fitted rows had missing values, which then get an output of their own
 
 
 @dataclass(frozen=True)
@@ -81,7 +55,7 @@ class NumericColumn(FittedColumn):
 
     median: float
     mean: float
-    scale: float
+    scale: Positive
 
     @property
     def outputs(self) -> list[str]:
@@ -90,7 +64,7 @@ class NumericColumn(FittedColumn):
 
     def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
         """Impute and scale; returns what was no finite number."""
-        numbers, unknown = _finite_numbers(column)
+        numbers, unknown = finite_numbers(column)
         absent = np.isnan(numbers)
         with np.errstate(over="ignore"):
             scaled = (np.where(absent, self.median, numbers) - self.mean) / self.scale
@@ -102,20 +76,19 @@ class NumericColumn(FittedColumn):
 
 @dataclass(frozen=True)
 class CategoricalColumn(FittedColumn):
-    """One output per category of the fitted rows, and one for missing where they had it.
-
-    Attributes
-    ----------
-    categories : tuple of str
-        Sorted. A value that is none of them becomes all zeros.
-    truncated : bool
-        Whether rarer categories of the fitted rows were left out.
-    """
+    """One output per category of the fitted rows, and one for missing where they had it."""
 
     kind: ClassVar[str] = "categorical"
 
-    categories: tuple[str, ...]
-    truncated: bool
+    categories: tuple[str, ...]  # sorted; a value that is none of them becomes all zeros
+    truncated: bool  # whether rarer categories of the fitted rows were left out
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.categories)) != len(self.categories) or not self.categories:
+            raise DomainError(
+                f"categories must be different texts, at least one, got {self.categories!r:.60}."
+            )
 
     @property
     def outputs(self) -> list[str]:
@@ -137,17 +110,21 @@ class CategoricalColumn(FittedColumn):
         unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(found < 0).tolist())
         return ["a missing value" if text is None else repr(text) for text in unknown]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON-able values."""
-        return {**super().to_dict(), "categories": list(self.categories)}
+
+SomeColumn = NumericColumn | CategoricalColumn | EmptyColumn
 
 
-def fit_column(column: Column, max_categories: int, parse_numbers: bool = False) -> FittedColumn:
+def fit_column(column: Column, max_categories: int, parse_numbers: bool) -> SomeColumn:
     """Learn a column from the fitted rows; text that is all numbers is numeric if `parse_numbers`."""
     if parse_numbers:
         column = _parsed(column)
     if column.numbers is not None:
-        check_finite(column)
+        infinite = np.isinf(column.numbers)
+        if infinite.any():
+            raise DomainError(
+                f"Column {column.name!r} holds infinity in row {int(np.argmax(infinite))}; replace it, or "
+                "leave it missing."
+            )
         absent = np.isnan(column.numbers)
         if absent.all():
             return EmptyColumn(column.name, True)
@@ -161,35 +138,16 @@ def fit_column(column: Column, max_categories: int, parse_numbers: bool = False)
     return CategoricalColumn(column.name, missing, tuple(sorted(map(str, kept))), len(kept) < len(counts))
 
 
-def check_finite(column: Column) -> None:
-    """Raise `DomainError` if a numeric column holds infinity; NaN is a missing value."""
-    infinite = np.isinf(column.numbers) if column.numbers is not None else np.zeros(0, dtype=bool)
-    if infinite.any():
-        raise DomainError(
-            f"Column {column.name!r} holds infinity in row {int(np.argmax(infinite))}; replace it, or leave "
-            "it missing."
-        )
-
-
-def column_from_dict(data: object) -> FittedColumn:
-    """Read a fitted column from parsed JSON; raises `DamagedFileError` for anything unexpected."""
-    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
-        raise DamagedFileError(f"A column must be an object with a kind, got {data!r:.60}.")
-    classes = {cls.kind: cls for cls in (NumericColumn, CategoricalColumn, EmptyColumn)}
-    content = dict(data)
-    cls = classes.get(content.pop("kind"))
-    if cls is None:
-        raise DamagedFileError(f"A column has the unknown kind {data['kind']!r:.60}.")
-    names = [field.name for field in fields(cls)]
-    if set(content) != set(names):
-        raise DamagedFileError(
-            f"A {cls.kind} column must have the keys {', '.join(names)}; got {list(content)!r:.99}."
-        )
-    for name, value in content.items():
-        _check_value(name, value)
-    if cls is CategoricalColumn:
-        content["categories"] = tuple(content["categories"])
-    return cls(**content)
+def finite_numbers(column: Column) -> tuple[NDArray[np.float64], list[str]]:
+    """Return a column as numbers, NaN where it has none, and the values that are no finite numbers."""
+    if column.numbers is not None:
+        infinite = np.isinf(column.numbers)
+        unknown = [repr(value) for value in dict.fromkeys(column.numbers[infinite].tolist())]
+        return np.where(infinite, np.nan, column.numbers), unknown
+    texts = column.texts or []
+    parsed = {text: parse_number(text) for text in dict.fromkeys(texts) if text is not None}
+    values = [math.nan if text is None or parsed[text] is None else parsed[text] for text in texts]
+    return np.array(values, dtype=np.float64), [repr(text) for text in parsed if parsed[text] is None]
 
 
 def _parsed(column: Column) -> Column:
@@ -200,18 +158,6 @@ def _parsed(column: Column) -> Column:
     if any(value is None for value in values):
         return column
     return Column(column.name, np.array(values, dtype=np.float64), None)
-
-
-def _finite_numbers(column: Column) -> tuple[NDArray[np.float64], list[str]]:
-    """Return a column as numbers, NaN where it has none, and the values that are no finite numbers."""
-    if column.numbers is not None:
-        infinite = np.isinf(column.numbers)
-        unknown = [repr(value) for value in dict.fromkeys(column.numbers[infinite].tolist())]
-        return np.where(infinite, np.nan, column.numbers), unknown
-    texts = column.texts or []
-    parsed = {text: parse_number(text) for text in dict.fromkeys(texts) if text is not None}
-    values = [math.nan if text is None or parsed[text] is None else parsed[text] for text in texts]
-    return np.array(values, dtype=np.float64), [repr(text) for text in parsed if parsed[text] is None]
 
 
 def _fit_numbers(name: str, numbers: NDArray[np.float64], absent: NDArray[np.bool_]) -> NumericColumn:
@@ -242,21 +188,3 @@ def _number_texts(numbers: NDArray[np.float64] | None) -> list[str | None]:
         None if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
         for value in ([] if numbers is None else numbers.tolist())
     ]
-
-
-def _check_value(name: str, value: object) -> None:
-    """Raise `DamagedFileError` unless the value of a key has its type and range."""
-    if name == "name":
-        fits = isinstance(value, str)
-    elif name in ("missing", "truncated"):
-        fits = isinstance(value, bool)
-    elif name == "categories":
-        fits = (
-            isinstance(value, list)
-            and all(isinstance(text, str) for text in value)
-            and len(set(value)) == len(value) > 0
-        )
-    else:
-        fits = isinstance(value, float) and math.isfinite(value) and (name != "scale" or value > 0)
-    if not fits:
-        raise DamagedFileError(f"A column has an impossible {name}: {value!r:.60}.")

@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +22,33 @@ from pbgnet.exceptions import (
 from pbgnet.preprocessing.columns import (
     CategoricalColumn,
     EmptyColumn,
-    FittedColumn,
     NumericColumn,
-    column_from_dict,
+    SomeColumn,
     fit_column,
 )
-from pbgnet.preprocessing.tables import Column, check_columns, column_names, read_columns
+from pbgnet.preprocessing.tables import Column, check_columns, column_names, first_few, read_columns
+from pbgnet.records import Limits, PositiveCount, Record
 from pbgnet.validation import positive_int
-
-__all__ = ["TablePreprocessor"]
 
 FORMAT = "pbgnet-table-preprocessor"
 FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Memory(Record):
+    """What a fitted preprocessor remembers."""
+
+    format: Annotated[str, Limits(choices=(FORMAT,))]
+    version: Annotated[int, Limits(low=FORMAT_VERSION, high=FORMAT_VERSION)]
+    max_categories: PositiveCount
+    parse_numbers: bool
+    named: bool
+    columns: tuple[SomeColumn, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len({column.name for column in self.columns}) != len(self.columns):
+            raise DomainError("Two columns of the preprocessor have the same name.")
 
 
 class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -164,9 +180,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             start = stop
         sentences = []
         if unseen:
-            sentences.append(f"Not among the fitted rows, so encoded as all zeros: {_some_columns(unseen)}.")
+            sentences.append(f"Not among the fitted rows, so encoded as all zeros: {_some_values(unseen)}.")
         if unread:
-            sentences.append(f"Not finite numbers, so taken as missing: {_some_columns(unread)}.")
+            sentences.append(f"Not finite numbers, so taken as missing: {_some_values(unread)}.")
         if sentences:
             warnings.warn(" ".join(sentences), UnseenCategoryWarning, stacklevel=2)
         return out
@@ -179,14 +195,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def to_dict(self) -> dict[str, Any]:
         """Return everything learned as plain JSON-able values; floats survive JSON exactly."""
         check_is_fitted(self)
-        return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "max_categories": int(self.max_categories),
-            "parse_numbers": self.parse_numbers,
-            "named": hasattr(self, "feature_names_in_"),
-            "columns": [column.to_dict() for column in self.columns_],
-        }
+        named = hasattr(self, "feature_names_in_")
+        memory = Memory(FORMAT, FORMAT_VERSION, self.max_categories, self.parse_numbers, named, self.columns_)
+        return memory.to_dict()
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -197,36 +208,13 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         DamagedFileError
             For anything `to_dict` could not have written.
         """
-        keys = {"format", "version", "max_categories", "parse_numbers", "named", "columns"}
-        if not isinstance(data, dict) or set(data) != keys:
-            found = sorted(map(str, data)) if isinstance(data, dict) else type(data).__name__
-            raise DamagedFileError(f"A preprocessor must have the keys {sorted(keys)}, got {found!r:.120}.")
-        if data["format"] != FORMAT or type(data["version"]) is not int or data["version"] != FORMAT_VERSION:
-            raise DamagedFileError(
-                f"The preprocessor must be {FORMAT!r} of version {FORMAT_VERSION}, got "
-                f"{data['format']!r:.60} of version {data['version']!r:.20}."
-            )
-        limit, named, columns = data["max_categories"], data["named"], data["columns"]
-        parse_numbers = data["parse_numbers"]
-        if (
-            type(limit) is not int
-            or limit < 1
-            or not isinstance(parse_numbers, bool)
-            or not isinstance(named, bool)
-            or not isinstance(columns, list)
-        ):
-            raise DamagedFileError(
-                "The preprocessor's max_categories, parse_numbers, named or columns is of the wrong type."
-            )
-        fitted = tuple(column_from_dict(column) for column in columns)
-        if len({column.name for column in fitted}) != len(fitted):
-            raise DamagedFileError("Two columns of the preprocessor have the same name.")
+        memory = Memory.from_dict(data)
         try:
-            return cls(limit, parse_numbers)._learn(fitted, named)
+            return cls(memory.max_categories, memory.parse_numbers)._learn(memory.columns, memory.named)
         except ShapeError as error:
             raise DamagedFileError(f"The preprocessor cannot be used: {error}") from error
 
-    def _learn(self, fitted: tuple[FittedColumn, ...], named: bool) -> Self:
+    def _learn(self, fitted: tuple[SomeColumn, ...], named: bool) -> Self:
         self.n_features_out_ = sum(len(column.outputs) for column in fitted)
         if self.n_features_out_ == 0:
             raise ShapeError("No column of the table has any value, so nothing is left to learn from.")
@@ -256,27 +244,22 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _n_rows(columns: Sequence[Column]) -> int:
     first = columns[0]
-    count = len(first.numbers if first.numbers is not None else first.texts or ())
     for column in columns:
-        values = column.numbers if column.numbers is not None else column.texts or ()
-        if len(values) != count:
+        if column.n_rows != first.n_rows:
             raise DomainError(
-                f"Column {column.name!r} has {len(values)} rows, but {first.name!r} has {count}."
+                f"Column {column.name!r} has {column.n_rows} rows, but {first.name!r} has {first.n_rows}."
             )
-    return count
+    return first.n_rows
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{'Columns' if len(names) > 1 else 'Column'} {', '.join(map(repr, names[:3]))}{more}"
+    return f"{'Columns' if len(names) > 1 else 'Column'} {first_few(names)}"
 
 
-def _some_columns(values: dict[str, list[str]]) -> str:
-    parts = [f"column {name!r}: {_some_values(texts)}" for name, texts in list(values.items())[:3]]
+def _some_values(values: dict[str, list[str]]) -> str:
+    parts = [
+        f"column {name!r}: {first_few(texts, lambda text: text[:60])}"
+        for name, texts in list(values.items())[:3]
+    ]
     more = f"; and {len(values) - 3} more columns" if len(values) > 3 else ""
     return "; ".join(parts) + more
-
-
-def _some_values(values: Sequence[str]) -> str:
-    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
-    return ", ".join(value[:60] for value in values[:3]) + more

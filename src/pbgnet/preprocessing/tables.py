@@ -7,7 +7,7 @@ library is imported.
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -17,19 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-
-__all__ = [
-    "Column",
-    "as_numbers",
-    "as_table",
-    "check_columns",
-    "column_names",
-    "count_rows",
-    "is_frame",
-    "parse_number",
-    "read_columns",
-    "take_rows",
-]
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """Types of the missing values of frame libraries, by name, for the libraries are not imported."""
@@ -57,6 +44,11 @@ class Column:
     numbers: NDArray[np.float64] | None
     texts: list[str | None] | None
     categorical: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of values."""
+        return len(self.numbers if self.numbers is not None else self.texts or ())
 
 
 def is_frame(table: Any) -> bool:
@@ -140,19 +132,25 @@ def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
     """Raise `ShapeError` unless both name the same columns, in whatever order; suggests near names."""
     extra = [name for name in found if name not in set(expected)]
     absent = [name for name in expected if name not in set(found)]
+
+    def with_near_name(name: str) -> str:
+        near = difflib.get_close_matches(name, extra, n=1)
+        return f"{name!r} (is it {near[0]!r}?)" if near else repr(name)
+
     if absent:
-        near = {name: difflib.get_close_matches(name, extra, n=1) for name in absent[:3]}
-        hints = [f"{name!r}" + (f" (is it {near[name][0]!r}?)" if near[name] else "") for name in absent[:3]]
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
-        raise ShapeError(
-            f"The table lacks the column {', '.join(hints)}{more}; it needs the columns of the fitted table."
-        )
+        listed = first_few(absent, with_near_name)
+        raise ShapeError(f"The table lacks the column {listed}; it needs the columns of the fitted table.")
     if extra:
-        more = f" and {len(extra) - 3} more" if len(extra) > 3 else ""
         raise ShapeError(
-            f"The table has the column {', '.join(map(repr, extra[:3]))}{more}, unknown to the fitted table; "
-            "drop it first, or fit again."
+            f"The table has the column {first_few(extra)}, unknown to the fitted table; drop it first, or "
+            "fit again."
         )
+
+
+def first_few(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
+    """List names, the first three of many."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(map(show, names[:3])) + more
 
 
 def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]:
@@ -173,14 +171,7 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
 
 
 def parse_number(text: str) -> float | None:
-    """Return the finite number a text writes out, or None if it is none.
-
-    Examples
-    --------
-    >>> from pbgnet.preprocessing.tables import parse_number
-    >>> parse_number(" 1.5e3 "), parse_number("inf"), parse_number("old")
-    (1500.0, None, None)
-    """
+    """Return the finite number a text writes out, or None if it is none."""
     stripped = text.strip()
     if NUMBER.fullmatch(stripped) is None:
         return None

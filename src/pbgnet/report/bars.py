@@ -2,18 +2,8 @@
 
 from dataclasses import dataclass
 
-from pbgnet.certificates import Certificate, Claim
-from pbgnet.certificates.words import round_up
-from pbgnet.report.svg import Axis, figure, label, tag, tick_text
-
-__all__ = [
-    "Bar",
-    "Yardsticks",
-    "bar_chart",
-    "claim_name",
-    "error_rate_bars",
-    "loss_bars",
-]
+from pbgnet.certificates import Certificate, DisagreementSubject, round_up
+from pbgnet.pages import Axis, Chart, label, mark, tick_text
 
 MEASURED = "Measured on the certified rows"
 
@@ -41,15 +31,14 @@ class Yardsticks:
     ----------
     minority : float or None
         Share of the rarer class: how often it errs to answer always with the other one.
-    test_error, test_rows : float, int or None
-        Error rate of the classifier on a test set, and its number of rows.
+    tested : pair of int or None
+        Errors of the classifier on a test set, and its number of rows.
     n_classes : int
         Number of classes between which a guess is made.
     """
 
     minority: float | None = None
-    test_error: float | None = None
-    test_rows: int | None = None
+    tested: tuple[int, int] | None = None
     n_classes: int = 2
 
     def trivial(self) -> Bar:
@@ -65,51 +54,28 @@ class Yardsticks:
 
 def loss_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
     """Return what is known of the linear loss of the aggregate, or of the loss of a classifier, if any."""
-    if certificate.network is None:
-        claim = certificate.expected_loss
-        if claim is None:
-            return []
-        mean = claim.evidence.empirical_risk
-        return [Bar(MEASURED, mean, f"{mean:.4f}", "measured"), *_claimed(certificate, claim.quantity)]
-    risk = certificate.inputs.empirical_risk
-    measured = [] if risk is None else [Bar(MEASURED, risk, f"{risk:.4f}", "measured")]
-    return [*measured, *_claimed(certificate, "linear loss"), yardsticks.trivial()]
+    if certificate.of_network:
+        measured = _measured(MEASURED, certificate.network.empirical_risk)
+        return [measured, *_claimed(certificate, "linear loss"), yardsticks.trivial()]
+    claim = certificate.expected_loss
+    if claim is None:
+        return []
+    return [_measured(MEASURED, claim.empirical_risk), *_claimed(certificate, claim.quantity)]
 
 
 def error_rate_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
     """Return what is known of the error rate of the classifier."""
-    rate = certificate.inputs.empirical_error_rate
-    bars = [Bar(MEASURED, rate, f"{rate:.4f}", "measured")] if certificate.reference is None else []
-    if yardsticks.test_error is not None:
-        name = f"Measured on {yardsticks.test_rows} test rows"
-        bars.append(Bar(name, yardsticks.test_error, f"{yardsticks.test_error:.4f}", "measured"))
+    bars = []
+    if not isinstance(certificate.subject, DisagreementSubject):
+        bars.append(_measured(MEASURED, certificate.inputs.empirical_error_rate))
+    if yardsticks.tested is not None:
+        n_errors, n_rows = yardsticks.tested
+        bars.append(_measured(f"Measured on {n_rows} test rows", n_errors / n_rows))
     return [*bars, *_claimed(certificate, "error rate"), yardsticks.trivial()]
 
 
-def claim_name(claim: Claim) -> str:
-    """Return a few words for the route of a claim and the predictor it speaks of.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates import Claim, Evidence
-    >>> from pbgnet.report.bars import claim_name
-    >>> none = Evidence(9, 0, n_errors=0)
-    >>> claim_name(Claim("error rate", "prior's vote", "clopper-pearson", 0.1, 0.05, none))
-    'held-out count, prior alone'
-    """
-    inner = "the mixture" if claim.settings.c is not None else "the kl bound"
-    name = {
-        "seeger": "kl bound",
-        "catoni-mixture": "Catoni's mixture",
-        "doubled": f"twice {inner}",
-        "vote": f"vote of {claim.settings.n_networks} networks",
-        "clopper-pearson": "held-out count",
-        "chernoff": "held-out bound",
-        "disagreement": "disagreement",
-    }[claim.route]
-    if claim.predictor.startswith("prior's"):
-        return f"{name}, prior alone"
-    return f"{name}, posterior not kept" if claim.predictor.startswith("discarded") else name
+def _measured(name: str, value: float) -> Bar:
+    return Bar(name, value, f"{value:.4f}", "measured")
 
 
 def _claimed(certificate: Certificate, quantity: str) -> list[Bar]:
@@ -117,44 +83,36 @@ def _claimed(certificate: Certificate, quantity: str) -> list[Bar]:
     claimed = [c for c in certificate.claims if c.quantity == quantity and c.given_class is None]
     others = [c for c in certificate.alternatives if c.quantity == quantity]
     return [
-        *(Bar(f"Certified: {claim_name(c)}", c.value, round_up(c.value), "certified") for c in claimed),
-        *(Bar(f"For comparison: {claim_name(c)}", c.value, round_up(c.value), "held-out") for c in others),
+        *(Bar(f"Certified: {c.words}", c.value, round_up(c.value), "certified") for c in claimed),
+        *(Bar(f"For comparison: {c.words}", c.value, round_up(c.value), "held-out") for c in others),
     ]
 
 
-def bar_chart(name: str, title: str, bars: list[Bar]) -> str:
-    """Draw horizontal bars, each under its words and value.
-
-    Examples
-    --------
-    >>> from pbgnet.report.bars import Bar, bar_chart
-    >>> bars = [Bar("small", 0.1, "0.1", "certified"), Bar("trivial", 1.0, "1", "trivial")]
-    >>> "cut off" in bar_chart("chart", "Two bounds", bars)
-    True
-    """
+def bar_chart(name: str, title: str, bars: list[Bar]) -> Chart:
+    """Draw horizontal bars, each under its words and value."""
     largest = max([bar.value for bar in bars if bar.colour != "trivial"], default=1.0)
     high = 1.0 if largest >= CUT_BELOW else max(largest * 1.25, 0.01)
     axis = Axis(0.0, high, 0.0, WIDTH - 12.0)
     bottom = TOP + ROW * len(bars)
-    parts = []
+    marks = []
     for tick in axis.ticks(4):
         x = axis(tick)
         anchor = "start" if x < 8 else "middle"
-        parts.append(tag("line", x1=x, x2=x, y1=TOP, y2=bottom, class_="grid"))
-        parts.append(label(x, bottom + 17, tick_text(tick), "tick", anchor))
+        marks.append(mark("line", x1=x, x2=x, y1=TOP, y2=bottom, class_="grid"))
+        marks.append(label(x, bottom + 17, tick_text(tick), "tick", anchor))
     for k, bar in enumerate(bars):
         y = TOP + k * ROW
         cut = bar.value > high
         length = max(2.0, axis(bar.value)) + (8.0 if cut else 0.0)
-        parts.append(label(0, y + 15, bar.name, "name halo"))
-        parts.append(label(WIDTH - 12, y + 15, bar.text, "value halo", "end"))
-        parts.append(tag("rect", x=0, y=y + 21, width=length, height=15, rx=2, class_=f"bar {bar.colour}"))
+        marks.append(label(0, y + 15, bar.name, "name halo"))
+        marks.append(label(WIDTH - 12, y + 15, bar.text, "value halo", "end"))
+        marks.append(mark("rect", x=0, y=y + 21, width=length, height=15, rx=2, class_=f"bar {bar.colour}"))
         if cut:
             points = (
                 f"{WIDTH - 46},{y + 39} {WIDTH - 36},{y + 18} {WIDTH - 28},{y + 18} {WIDTH - 38},{y + 39}"
             )
-            parts.append(tag("polygon", points=points, class_="gap"))
+            marks.append(mark("polygon", points=points, class_="gap"))
     words = ", ".join(f"{bar.name}: {bar.text}" for bar in bars)
     if any(bar.value > high for bar in bars):
         words += ". The bar of the trivial bound is cut off."
-    return figure(name, title, words, WIDTH, bottom + AXIS, "".join(parts))
+    return Chart(name, title, words, WIDTH, bottom + AXIS, marks)

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pbgnet.certificates.words import round_up
-from pbgnet.report.svg import Axis, figure, label, tag, tick_text
-
-__all__ = ["CURVES", "PHASES", "Curve", "Stretch", "curve_chart", "read_curve"]
+from pbgnet.certificates import round_up
+from pbgnet.pages import Axis, Chart, Mark, label, level_lines, mark
 
 Record = Mapping[str, Any]
 
@@ -33,43 +31,24 @@ PHASES = {
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity that training reports.
-
-    Attributes
-    ----------
-    name, title : str
-    keys : tuple of str
-        Where a record may hold it, in any phase.
-    bound_keys : tuple of str
-        Where it is held in the phases that minimise the bound.
-    unit : str
-    is_bound : bool
-        Whether its values are bounds, which are rounded up in print.
-    """
+    """A quantity that training reports."""
 
     name: str
     title: str
-    keys: tuple[str, ...]
-    bound_keys: tuple[str, ...]
+    key: str  # where a record may hold it, in any phase
+    bound_key: str  # where it is held in the phases that minimise the bound
     unit: str = ""
     is_bound: bool = False
 
     def text(self, value: float) -> str:
-        """Write a value; a bound as in the certificate, so that it never shrinks in print.
-
-        Examples
-        --------
-        >>> from pbgnet.report.curves import CURVES
-        >>> CURVES[0].text(0.16131), CURVES[2].text(0.16131)
-        ('0.1613', '0.1614')
-        """
+        """Write a value; a bound as in the certificate, so that it never shrinks in print."""
         return round_up(value) if self.is_bound else f"{value:.4g}"
 
 
 CURVES = (
-    Curve("loss", "Linear loss", ("loss",), ("loss",)),
-    Curve("divergence", "Divergence from the prior", ("divergence",), ("penalty",), "nats"),
-    Curve("bound", "Bound on the linear loss", ("bound",), ("objective",), is_bound=True),
+    Curve("loss", "Linear loss", "loss", "loss"),
+    Curve("divergence", "Divergence from the prior", "divergence", "penalty", "nats"),
+    Curve("bound", "Bound on the linear loss", "bound", "objective", is_bound=True),
 )
 
 
@@ -82,19 +61,11 @@ class Stretch:
 
 
 def read_curve(curve: Curve, history: Sequence[Record]) -> list[Stretch]:
-    """Collect a curve from the records of training; phases that do not report it are left out.
-
-    Examples
-    --------
-    >>> from pbgnet.report.curves import CURVES, read_curve
-    >>> read_curve(CURVES[2], [{"phase": "prior", "loss": 0.4, "objective": 0.4},
-    ...                        {"phase": "bound", "loss": 0.3, "objective": 0.5}])
-    [Stretch(phase='bound', values=[0.5])]
-    """
+    """Collect a curve from the records of training; phases that do not report it are left out."""
     stretches = []
     for phase, records in itertools.groupby(history, key=lambda record: str(record.get("phase", ""))):
         of_bound = phase.startswith(("bound", "final"))
-        keys = (*curve.keys, *curve.bound_keys) if of_bound else curve.keys
+        keys = (curve.key, curve.bound_key) if of_bound else (curve.key,)
         found = [next((record[key] for key in keys if key in record), None) for record in records]
         values = [float(value) for value in found if isinstance(value, int | float) and math.isfinite(value)]
         if values:
@@ -102,34 +73,31 @@ def read_curve(curve: Curve, history: Sequence[Record]) -> list[Stretch]:
     return stretches
 
 
-def curve_chart(curve: Curve, history: Sequence[Record]) -> str:
-    """Draw a curve, each phase in a band of its own; empty text where nothing was reported."""
+def curve_chart(curve: Curve, history: Sequence[Record]) -> Chart | None:
+    """Draw a curve, each phase in a band of its own; None where nothing was reported."""
     stretches = read_curve(curve, history)
     final = stretches.pop() if stretches and stretches[-1].phase == "final" else None
     if not stretches:
-        return ""
+        return None
     values = [value for stretch in [*stretches, *([final] if final else [])] for value in stretch.values]
     axis = _value_axis(values)
     width = (RIGHT - LEFT) / len(stretches)
-    parts = [_bands(stretches, width), _value_ticks(axis)]
-    points = []
+    marks = [*_bands(stretches, width), *level_lines(axis, LEFT, RIGHT)]
+    end = 0.0
     for k, stretch in enumerate(stretches):
-        across = Axis(
-            0.0, max(1.0, len(stretch.values) - 1.0), LEFT + k * width + 6, LEFT + (k + 1) * width - 6
-        )
-        own = [(across(float(i)), axis(value)) for i, value in thin(stretch.values)]
-        parts.append(_line(own))
-        points.append(own[-1])
-    last = final.values[-1] if final else stretches[-1].values[-1]
-    parts.append(_end_point(points[-1][0], axis(last), curve.text(last)))
-    first = stretches[0].values[0]
+        left, last_place = LEFT + k * width, max(1.0, len(stretch.values) - 1.0)
+        across = Axis(0.0, last_place, left + 6, LEFT + (k + 1) * width - 6)
+        points = [(across(float(i)), axis(value)) for i, value in thin(stretch.values)]
+        marks.append(_line(points))
+        end = points[-1][0]
+    first, last = stretches[0].values[0], (final or stretches[-1]).values[-1]
+    marks += [*_end_point(end, axis(last), curve.text(last)), _caption(curve, axis.log)]
     unit = f" {curve.unit}" if curve.unit else ""
     words = (
         f"From {curve.text(first)}{unit} at the first step to {curve.text(last)}{unit} at the end; phases: "
     )
     words += ", ".join(f"{stretch.phase} ({len(stretch.values)} steps)" for stretch in stretches)
-    parts.append(_captions(curve, axis.log))
-    return figure(f"curve-{curve.name}", curve.title, words + ".", WIDTH, HEIGHT, "".join(parts))
+    return Chart(f"curve-{curve.name}", curve.title, words + ".", WIDTH, HEIGHT, marks)
 
 
 def thin(values: Sequence[float]) -> list[tuple[int, float]]:
@@ -146,59 +114,37 @@ def thin(values: Sequence[float]) -> list[tuple[int, float]]:
 
 def _value_axis(values: Sequence[float]) -> Axis:
     low, high = min(values), max(values)
-    positive = [value for value in values if value > 0]
     if low > 0 and high > LOG_FACTOR * low:
         return Axis(low / 1.15, high * 1.15, BOTTOM, TOP, log=True)
-    if not positive:
-        return Axis(min(low, 0.0), 1.0, BOTTOM, TOP)
-    return Axis(min(low, 0.0), high * 1.08, BOTTOM, TOP)
+    return Axis(min(low, 0.0), high * 1.08 if high > 0 else 1.0, BOTTOM, TOP)
 
 
-def _bands(stretches: Sequence[Stretch], width: float) -> str:
-    parts = []
+def _bands(stretches: Sequence[Stretch], width: float) -> list[Mark]:
+    marks = []
     for k, stretch in enumerate(stretches):
-        x = LEFT + k * width
-        parts.append(
-            tag(
-                "rect",
-                x=x,
-                y=TOP,
-                width=width,
-                height=BOTTOM - TOP,
-                class_=f"band {'odd' if k % 2 else 'even'}",
-            )
-        )
-        parts.append(label(x + width / 2, TOP - 20, _short_name(stretch.phase), "phase", "middle"))
+        x, kind = LEFT + k * width, f"band {'odd' if k % 2 else 'even'}"
         steps = f"{len(stretch.values)} step" + ("" if len(stretch.values) == 1 else "s")
-        parts.append(label(x + width / 2, TOP - 7, steps, "tick", "middle"))
-    return "".join(parts)
+        short_name = stretch.phase.rpartition(", ")[2][:24]
+        marks += [
+            mark("rect", x=x, y=TOP, width=width, height=BOTTOM - TOP, class_=kind),
+            label(x + width / 2, TOP - 20, short_name, "phase", "middle"),
+            label(x + width / 2, TOP - 7, steps, "tick", "middle"),
+        ]
+    return marks
 
 
-def _short_name(phase: str) -> str:
-    return phase.rpartition(", ")[2][:24]
-
-
-def _value_ticks(axis: Axis) -> str:
-    parts = []
-    for tick in axis.ticks(4):
-        y = axis(tick)
-        parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="grid"))
-        parts.append(label(LEFT - 6, y + 4, tick_text(tick), "tick", "end"))
-    return "".join(parts)
-
-
-def _line(points: Sequence[tuple[float, float]]) -> str:
+def _line(points: Sequence[tuple[float, float]]) -> Mark:
     if len(points) == 1:
-        return tag("circle", cx=points[0][0], cy=points[0][1], r=2.5, class_="dot")
-    return tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="curve")
+        return mark("circle", cx=points[0][0], cy=points[0][1], r=2.5, class_="dot")
+    return mark("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="curve")
 
 
-def _end_point(x: float, y: float, text: str) -> str:
+def _end_point(x: float, y: float, text: str) -> tuple[Mark, Mark]:
     above = y - 9 if y > TOP + 22 else y + 19
-    return tag("circle", cx=x, cy=y, r=4, class_="end") + label(x + 4, above, text, "value halo", "end")
+    return mark("circle", cx=x, cy=y, r=4, class_="end"), label(x + 4, above, text, "value halo", "end")
 
 
-def _captions(curve: Curve, log: bool) -> str:
+def _caption(curve: Curve, log: bool) -> Mark:
     parts = [part for part in (curve.unit, "logarithmic scale" if log else "") if part]
     text = "training steps, phase by phase" + (f"; {', '.join(parts)}" if parts else "")
     return label((LEFT + RIGHT) / 2, BOTTOM + 22, text, "tick", "middle")

@@ -1,26 +1,43 @@
-"""Training: objectives, the fit loop for many networks side by side, solvers, the paper's algorithms."""
+"""Training: steps of many networks side by side, solvers, the paper's algorithms; a room for each."""
 
-from pbgnet.training.algorithms import ALGORITHMS, Algorithm
-from pbgnet.training.data import TrainingData, prepare_rows
-from pbgnet.training.history import History
-from pbgnet.training.lbfgs import minimise_lbfgs
-from pbgnet.training.linear import LinearRecipe, fit_linear
-from pbgnet.training.recipe import FitResult, PriorChoice, PriorCourse, Recipe
-from pbgnet.training.solvers import SOLVERS, Course
+from pbgnet.training.algorithms import (
+    ALGORITHMS,
+    C_CANDIDATES,
+    TRAININGS,
+    BoundTerms,
+    EpochChoice,
+    FitResult,
+    LinearRecipe,
+    PriorCourse,
+    PriorTraining,
+    Recipe,
+    Replicas,
+    Start,
+    fit_linear,
+)
+from pbgnet.training.solvers import SOLVERS, Course, Journal, Solver
+from pbgnet.training.steps import TrainingData, empirical_loss, empirical_means, wait_for
 
 __all__ = [
     "ALGORITHMS",
+    "C_CANDIDATES",
     "SOLVERS",
-    "Algorithm",
+    "TRAININGS",
+    "BoundTerms",
     "Course",
+    "EpochChoice",
     "FitResult",
-    "History",
+    "Journal",
     "LinearRecipe",
-    "PriorChoice",
     "PriorCourse",
+    "PriorTraining",
     "Recipe",
+    "Replicas",
+    "Solver",
+    "Start",
     "TrainingData",
+    "empirical_loss",
+    "empirical_means",
     "fit_linear",
-    "minimise_lbfgs",
-    "prepare_rows",
+    "wait_for",
 ]

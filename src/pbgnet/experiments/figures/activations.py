@@ -10,8 +10,6 @@ from pbgnet.experiments.figures.plotting import COLOURS, INK, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["activation_figure"]
-
 LIMIT = 3.0
 
 

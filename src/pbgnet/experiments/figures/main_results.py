@@ -3,22 +3,13 @@
 import math
 from typing import TYPE_CHECKING
 
-from pbgnet.experiments.figures.plotting import (
-    COLOURS,
-    INK,
-    PAPER,
-    empty_panel,
-    mathematical,
-    new_figure,
-)
-from pbgnet.experiments.results import NAMES, Spread, StudyResults, spread_of
-from pbgnet.experiments.tables.paper_numbers import paper_numbers
+from pbgnet.experiments.figures.plotting import COLOURS, INK, PAPER, dataset_panels, empty_panel, mathematical
+from pbgnet.experiments.studies import NAMES, Spread, StudyResults, spread_of
+from pbgnet.experiments.tables import paper_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["main_results_figure"]
 
 SHORT_NAMES = {
     "mlp": "MLP",
@@ -27,7 +18,6 @@ SHORT_NAMES = {
     "pbgnet": "PBGNet",
     "pbgnet_pre": "pre",
 }
-COLUMNS = 3
 
 
 def main_results_figure(results: StudyResults) -> "Figure":
@@ -36,17 +26,10 @@ def main_results_figure(results: StudyResults) -> "Figure":
     Coloured bars are test errors, outlined ones train errors, numbers on top bounds, and diamonds the
     paper's test errors.
     """
-    n_rows = math.ceil(len(results.study.datasets) / COLUMNS)
-    n_columns = min(COLUMNS, len(results.study.datasets))
-    with new_figure(1.3 + 2.6 * n_rows) as figure:
-        panels = figure.subplots(n_rows, n_columns, squeeze=False).flatten().tolist()
-        for axes, dataset in zip(panels, results.study.datasets, strict=False):
-            axes.set_title(dataset)
+    datasets = results.study.datasets
+    with dataset_panels(datasets, 2.6, "error rate") as (figure, panels):
+        for axes, dataset in zip(panels, datasets, strict=False):
             _draw_panel(axes, results, dataset)
-        for axes in panels[len(results.study.datasets) :]:
-            axes.set_axis_off()
-        for axes in panels[::n_columns]:
-            axes.set_ylabel("error rate")
         _add_legend(figure, results)
         figure.suptitle("Test error, train error and bound of each algorithm", x=0.01, ha="left")
         return figure
@@ -63,15 +46,8 @@ def _draw_panel(axes: "Axes", results: StudyResults, dataset: str) -> None:
         if test is None or train is None:
             continue
         axes.bar(place, test.mean, 0.8, color=COLOURS[algorithm], gid=f"test-{algorithm}-{dataset}")
-        axes.bar(
-            place,
-            train.mean,
-            0.8,
-            fill=False,
-            edgecolor=INK,
-            linewidth=1.4,
-            gid=f"train-{algorithm}-{dataset}",
-        )
+        outline = axes.bar(place, train.mean, 0.8, fill=False, edgecolor=INK, linewidth=1.4)
+        outline[0].set_gid(f"train-{algorithm}-{dataset}")
         paper = paper_numbers(source).get((dataset, algorithm), {}).get("test_error")
         if paper is not None:
             axes.plot(place, paper, "D", color=PAPER, markeredgecolor=INK, markersize=5, zorder=4)

@@ -4,39 +4,28 @@ Figures are drawn without any state of the library, so that they do not depend o
 """
 
 import io
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.exceptions import MissingPlotterError
 from pbgnet.files import write_whole
+from pbgnet.pages import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "INK",
-    "MARKERS",
-    "PAPER",
-    "RULE",
-    "SOFT",
-    "WIDTH",
-    "empty_panel",
-    "mathematical",
-    "new_figure",
-    "png_bytes",
-    "require_matplotlib",
-    "save_figure",
-    "svg_text",
-]
-
 WIDTH = 9.0  # inches; a page of the report is as wide
+COLUMNS = 3  # most panels side by side
+
+# What files say about themselves and would differ, or tell the program; left out.
+METADATA = {"png": ("Software",), "svg": ("Date", "Creator", "Format", "Type")}
 
 # No other part of a figure has these colours: the report exchanges them for those of a dark page.
-INK, SOFT, RULE, PAPER = "#1b2330", "#566073", "#dde1e8", "#ffffff"
+INK, SOFT, RULE, PAPER = (LIGHT[name] for name in ("ink", "soft", "rule", "paper"))
 
 # Okabe and Ito's colours, which every kind of colour vision tells apart.
 COLOURS = {
@@ -86,13 +75,7 @@ STYLE: dict[str, Any] = {
 
 
 def require_matplotlib() -> Any:
-    """Return the plotting library.
-
-    Raises
-    ------
-    MissingPlotterError
-        If it is not installed.
-    """
+    """Return the plotting library; raise `MissingPlotterError` if it is not installed."""
     try:
         import matplotlib
     except ImportError as error:
@@ -103,31 +86,60 @@ def require_matplotlib() -> Any:
 
 
 @contextmanager
-def new_figure(height: float, width: float = WIDTH) -> Iterator["Figure"]:
-    """Give an empty figure, inches high and wide, to draw on in the style of the report."""
+def _style_of_the_report() -> Iterator[None]:
+    """Draw by no other settings than those of the report, whatever the reader's are."""
     matplotlib = require_matplotlib()
-    from matplotlib.figure import Figure
-
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
+def new_figure(height: float, width: float = WIDTH) -> Iterator["Figure"]:
+    """Give an empty figure, inches high and wide, to draw on in the style of the report."""
+    with _style_of_the_report():
+        from matplotlib.figure import Figure
+
         yield Figure(figsize=(width, height), layout="constrained")
 
 
-def svg_text(figure: "Figure") -> str:
-    """Return a figure as SVG, the same bytes for the same figure."""
-    return _written(figure, "svg", {"Date": None, "Creator": None, "Format": None, "Type": None}).decode()
-
-
-def png_bytes(figure: "Figure") -> bytes:
-    """Return a figure as PNG, the same bytes for the same figure."""
-    return _written(figure, "png", {"Software": None})
-
-
 def save_figure(figure: "Figure", stem: Path) -> list[Path]:
-    """Write a figure as PNG and SVG, each whole or not at all; `stem` has no ending."""
-    png, svg = (stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg"))
-    return [write_whole(png, png_bytes(figure)), write_whole(svg, svg_text(figure))]
+    """Write a figure as PNG and SVG, each whole or not at all, the same bytes for the same figure."""
+    files = []
+    for kind, metadata in METADATA.items():
+        buffer = io.BytesIO()
+        with _style_of_the_report():
+            figure.savefig(buffer, format=kind, dpi=150, metadata=dict.fromkeys(metadata))
+        files.append(write_whole(stem.with_name(f"{stem.name}.{kind}"), buffer.getvalue()))
+    return files
+
+
+@contextmanager
+def dataset_panels(
+    datasets: Sequence[str], row_height: float, label: str
+) -> Iterator[tuple["Figure", "list[Axes]"]]:
+    """Give a figure with a panel for each data set, those on the left with the label of their axis."""
+    n_rows, n_columns = math.ceil(len(datasets) / COLUMNS), min(COLUMNS, len(datasets))
+    with new_figure(1.3 + row_height * n_rows) as figure:
+        panels: list[Axes] = figure.subplots(n_rows, n_columns, squeeze=False).flatten().tolist()
+        for axes, dataset in zip(panels, datasets, strict=False):
+            axes.set_title(dataset)
+        for axes in panels[len(datasets) :]:
+            axes.set_axis_off()
+        for axes in panels[::n_columns]:
+            axes.set_ylabel(label)
+        yield figure, panels
+
+
+def add_shared_legend(figure: "Figure", panels: "Iterable[Axes]") -> None:
+    """Explain below the figure what is drawn in its panels, each label once."""
+    entries = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
 
 
 def mathematical(name: str) -> str:
@@ -144,13 +156,3 @@ def empty_panel(axes: "Axes", text: str = "no finished run yet") -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=SOFT)
-
-
-def _written(figure: "Figure", kind: str, metadata: dict[str, None]) -> bytes:
-    matplotlib = require_matplotlib()
-    buffer = io.BytesIO()
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-    return buffer.getvalue()

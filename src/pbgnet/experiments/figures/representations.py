@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbgnet.experiments.figures.plotting import INK, PAPER, new_figure
-from pbgnet.experiments.toy import Toy, representations
+from pbgnet.experiments.figures.toy import Toy, representations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["representation_figure"]
 
 MARGIN = 0.35
 POINTS_PER_SIDE = 121

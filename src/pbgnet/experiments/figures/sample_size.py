@@ -1,20 +1,22 @@
 """Test error against the number T of samples, beside the exact aggregate."""
 
-import math
 from typing import TYPE_CHECKING
 
-from pbgnet.experiments.figures.plotting import COLOURS, MARKERS, empty_panel, mathematical, new_figure
+from pbgnet.experiments.figures.plotting import (
+    COLOURS,
+    COLUMNS,
+    MARKERS,
+    add_shared_legend,
+    dataset_panels,
+    empty_panel,
+    mathematical,
+)
 from pbgnet.experiments.figures.training_size import draw_band
-from pbgnet.experiments.results import NAMES, Spread, StudyResults, number_of, spread_of
-from pbgnet.experiments.selection import select_all
+from pbgnet.experiments.studies import NAMES, Spread, StudyResults, select_all, spread_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["sample_size_curves", "sample_size_figure"]
-
-COLUMNS = 3
 
 Curves = dict[tuple[str, str], dict[int | None, Spread]]
 """Spread of the test error by T, None for the exact aggregate, by data set and algorithm."""
@@ -23,33 +25,17 @@ Curves = dict[tuple[str, str], dict[int | None, Spread]]
 def sample_size_figure(results: StudyResults, curves: Curves | None = None) -> "Figure":
     """Draw the test error of each algorithm against T; the exact aggregate is a horizontal band.
 
-    Parameters
-    ----------
-    results : StudyResults
-    curves : dict, optional
-        Those of `sample_size_curves`, where they are known already.
+    The curves are those of `sample_size_curves`, where they are known already.
     """
     datasets = results.study.datasets
-    n_rows, n_columns = math.ceil(len(datasets) / COLUMNS), min(COLUMNS, len(datasets))
     curves = sample_size_curves(results) if curves is None else curves
-    with new_figure(1.3 + 2.5 * n_rows) as figure:
-        panels = figure.subplots(n_rows, n_columns, squeeze=False).flatten().tolist()
+    with dataset_panels(datasets, 2.5, "test error rate") as (figure, panels):
         for axes, dataset in zip(panels, datasets, strict=False):
-            axes.set_title(dataset)
             _draw_panel(axes, results, curves, dataset)
-        for axes in panels[len(datasets) :]:
-            axes.set_axis_off()
-        for axes in panels[::n_columns]:
-            axes.set_ylabel("test error rate")
-        for axes in panels[-n_columns:]:
+        for axes in panels[-COLUMNS:]:
             axes.set_xlabel("samples T")
-        entries = {
-            label: handle
-            for axes in panels
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        if entries:
-            figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
+        if curves:
+            add_shared_legend(figure, panels)
         figure.suptitle("Test error as the number T of samples grows", x=0.01, ha="left")
         return figure
 
@@ -61,23 +47,17 @@ def sample_size_curves(results: StudyResults) -> Curves:
         records = [record for record in results.done if record.spec.n_samples == n_samples]
         selected = select_all(records, results.study.algorithms)
         for dataset, algorithm in results.cells():
-            found = [
-                number_of(one, "test_error")
-                for (some_set, some_algorithm, _, _), one in selected.items()
-                if (some_set, some_algorithm) == (dataset, algorithm)
-            ]
-            spread = spread_of(found)
+            spread = spread_of(
+                one.number("test_error")
+                for (*place, _, _), one in selected.items()
+                if place == [dataset, algorithm]
+            )
             if spread is not None:
                 curves.setdefault((dataset, algorithm), {})[n_samples] = spread
     return curves
 
 
-def _draw_panel(
-    axes: "Axes",
-    results: StudyResults,
-    curves: Curves,
-    dataset: str,
-) -> None:
+def _draw_panel(axes: "Axes", results: StudyResults, curves: Curves, dataset: str) -> None:
     if not any(curves.get((dataset, algorithm)) for algorithm in results.study.algorithms):
         empty_panel(axes)
         return

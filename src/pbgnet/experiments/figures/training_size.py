@@ -2,14 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from pbgnet.experiments.figures.plotting import COLOURS, INK, SOFT, empty_panel, mathematical, new_figure
-from pbgnet.experiments.results import NAMES, Spread, StudyResults, number_of, spread_of
+from pbgnet.experiments.figures.plotting import (
+    COLOURS,
+    INK,
+    SOFT,
+    add_shared_legend,
+    empty_panel,
+    mathematical,
+    new_figure,
+)
+from pbgnet.experiments.studies import NAMES, Selected, Spread, StudyResults, spread_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["draw_band", "training_size_curves", "training_size_figure"]
 
 # Name, words, colour, line and marker of what is drawn in the upper panels.
 CURVES = (
@@ -55,12 +61,7 @@ def training_size_figure(results: StudyResults, dataset: str | None = None) -> "
         panels[0, 0].set_ylabel("error rate, or loss")
         panels[0, 0].set_ylim(bottom=0)
         panels[1, 0].set_ylabel("KL divergence (nats)")
-        entries = {
-            label: handle
-            for axes in panels.flatten()
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
+        add_shared_legend(figure, panels.flatten())
         figure.suptitle(f"{chosen}: errors, bound and KL as the training set grows", x=0.01, ha="left")
         return figure
 
@@ -84,16 +85,16 @@ def draw_band(axes: "Axes", points: dict[int, Spread], colour: str, line: str, l
 
 def training_size_curves(results: StudyResults, dataset: str, algorithm: str) -> dict[str, dict[int, Spread]]:
     """Return the spread of errors, bound and divergence by training size."""
-    groups: dict[int, list[dict[str, float | None]]] = {}
-    names = [name for name, *_ in CURVES] + ["divergence"]
-    for (some_set, some_algorithm, _, size), selected in results.selected.items():
-        if (some_set, some_algorithm) == (dataset, algorithm) and size is not None:
-            numbers = {name: number_of(selected, name) for name in names}
-            groups.setdefault(size, []).append(numbers)
-    curves: dict[str, dict[int, Spread]] = {name: {} for name in names}
+    groups: dict[int, list[Selected]] = {}
+    for (*place, _, size), selected in results.selected.items():
+        if place == [dataset, algorithm] and size is not None:
+            groups.setdefault(size, []).append(selected)
+    curves: dict[str, dict[int, Spread]] = {
+        name: {} for name in (*(name for name, *_ in CURVES), "divergence")
+    }
     for size, repetitions in groups.items():
-        for name in names:
-            spread = spread_of(numbers[name] for numbers in repetitions)
+        for name, curve in curves.items():
+            spread = spread_of(selected.number(name) for selected in repetitions)
             if spread is not None:
-                curves[name][size] = spread
+                curve[size] = spread
     return curves

@@ -4,24 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pbgnet.experiments.results import Spread
-
-__all__ = [
-    "BOUND",
-    "BOUND_MARGIN",
-    "COUNT",
-    "ERROR",
-    "ERROR_MARGIN",
-    "GAP",
-    "NONE",
-    "SHORT",
-    "SIGNS",
-    "TWO_DIGITS",
-    "Cell",
-    "Form",
-    "compared",
-]
-
 # Departures from the paper up to these count as agreement. Over random splits its test errors deviate by
 # 0.001 to 0.012, its bounds by 0.000 to 0.007; it prints three digits of both.
 ERROR_MARGIN = 0.005
@@ -34,22 +16,11 @@ SIGNS = {"better": "▼", "worse": "▲", "same": "≈"}
 
 @dataclass(frozen=True)
 class Form:
-    """How numbers of a kind are written and compared.
-
-    Attributes
-    ----------
-    write : callable
-    margin : float or None
-        Largest departure from the paper that counts as agreement; None if they are not compared. Smaller
-        numbers are better.
-    """
+    """How numbers of a kind are written and compared; smaller ones are better."""
 
     write: Callable[[float], str]
+    # Largest departure from the paper that counts as agreement; None if they are not compared.
     margin: float | None = None
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:.3f}"
 
 
 def _short(value: float) -> str:
@@ -64,42 +35,23 @@ def _short(value: float) -> str:
     return f"{value:.3g}"
 
 
-ERROR = Form(_three_digits, ERROR_MARGIN)
-BOUND = Form(_three_digits, BOUND_MARGIN)
+ERROR = Form("{:.3f}".format, ERROR_MARGIN)
+BOUND = Form("{:.3f}".format, BOUND_MARGIN)
 SHORT = Form(_short)
-TWO_DIGITS = Form(lambda value: f"{value:.2f}")
-COUNT = Form(lambda value: f"{value:,.0f}")
+TWO_DIGITS = Form("{:.2f}".format)
+COUNT = Form("{:,.0f}".format)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a table.
+    """One place of a table; deviations are over repetitions."""
 
-    Attributes
-    ----------
-    value : float, str or None
-        None where there is nothing (yet).
-    paper : float or None
-    deviation, paper_deviation : float or None
-        Over repetitions.
-    form : Form
-    awaited : bool
-        Whether a missing value is still to come.
-
-    Examples
-    --------
-    >>> from pbgnet.experiments.tables import ERROR, Cell
-    >>> cell = Cell(0.0294, paper=0.035, form=ERROR)
-    >>> cell.text, cell.paper_text, cell.difference_text, cell.verdict
-    ('0.029', '0.035', '−0.006', 'better')
-    """
-
-    value: float | str | None = None
+    value: float | str | None = None  # None where there is nothing (yet)
     paper: float | None = None
     deviation: float | None = None
     paper_deviation: float | None = None
     form: Form = COUNT
-    awaited: bool = False
+    awaited: bool = False  # whether a missing value is still to come
 
     @property
     def text(self) -> str:
@@ -148,12 +100,3 @@ class Cell:
             return "∞" if value > 0 else "\N{MINUS SIGN}∞"
         text = self.form.write(value)
         return text if deviation is None else f"{text} ± {self.form.write(deviation)}"
-
-
-def compared(
-    ours: Spread | None, form: Form, paper: float | None, paper_deviation: float | None, awaited: bool
-) -> Cell:
-    """Return the cell of a mean over repetitions."""
-    if ours is None:
-        return Cell(None, paper, None, paper_deviation, form, awaited)
-    return Cell(ours.mean, paper, ours.deviation, paper_deviation, form)

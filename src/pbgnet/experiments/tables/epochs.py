@@ -1,13 +1,10 @@
 """What picks the epoch of PBGNet_l-bnd: the bound, as the paper says, or the validation loss, as it seems."""
 
-from pbgnet.experiments.results import NAMES, StudyResults
-from pbgnet.experiments.selection import select
+from pbgnet.experiments.studies import NAMES, StudyResults, select
 from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, SHORT, Cell
-from pbgnet.experiments.tables.paper_numbers import paper_numbers
+from pbgnet.experiments.tables.paper import paper_numbers
 from pbgnet.experiments.tables.studies import chosen
 from pbgnet.experiments.tables.table import LEGEND, StudyTable
-
-__all__ = ["epoch_table"]
 
 ALGORITHM = "pbgnet_l_bnd"
 PICKS = {"bound": "bound", "validation": "validation loss"}

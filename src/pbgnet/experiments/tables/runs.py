@@ -1,15 +1,12 @@
 """Tables about the runs themselves: how many, on what, how long, with which code, by which protocol."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 
-from pbgnet.experiments.results import StudyResults
-from pbgnet.experiments.specification import RunSpec
+from pbgnet.experiments.runs import RunSpec
+from pbgnet.experiments.studies import StudyResults
 from pbgnet.experiments.tables.cells import Cell
 from pbgnet.experiments.tables.table import StudyTable
-
-__all__ = ["duration_text", "error_table", "protocol_table", "run_summary_table"]
 
 LONGEST_ERROR = 160
 
@@ -42,24 +39,12 @@ VALUES = {"adam": "Adam", "hybrid": "a short ramped Adam, then L-BFGS"}
 
 def run_summary_table(results: Sequence[StudyResults]) -> StudyTable:
     """Return how far each study is, where it ran and how long."""
-    columns = (
-        "Study",
-        "Runs",
-        "Done",
-        "Failed",
-        "To come",
-        "Machine",
-        "Training time",
-        "First result",
-        "Last result",
-        "Code",
-    )
     notes = (
         "Training time adds up what each run took of its batch; batches run side by side. Dates are UTC. The "
         "code is the version of pbgnet and a fingerprint of the parts that decide what a run computes.",
     )
-    rows = tuple(_summary_row(result) for result in results)
-    return StudyTable("run-summary", "Runs", columns, rows, notes)
+    rows = [tuple(Cell(tell(result), awaited=True) for tell in SUMMARY.values()) for result in results]
+    return StudyTable("run-summary", "Runs", tuple(SUMMARY), tuple(rows), notes)
 
 
 def error_table(results: Sequence[StudyResults]) -> StudyTable:
@@ -82,50 +67,45 @@ def protocol_table(results: StudyResults) -> StudyTable:
         (Cell("data sets"), Cell(", ".join(results.study.datasets))),
         (Cell("random splits, 75 % to train on and 25 % to test on"), Cell(len(results.split_seeds))),
     ]
-    known = {field.name for field in fields(RunSpec)}
-    for name in WORDS:
-        assert name in known
+    for name, words in WORDS.items():
         values = dict.fromkeys(getattr(run, name) for run in runs if _has(run, name))
         if values:
-            rows.append((Cell(WORDS[name]), Cell(", ".join(_setting(name, value) for value in values))))
+            rows.append((Cell(words), Cell(", ".join(_setting(name, value) for value in values))))
     title = f"Protocol of the study “{results.study.name}”"
     return StudyTable(f"{results.study.name}-protocol", title, ("Setting", "Values"), tuple(rows))
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time in the unit that fits.
-
-    Examples
-    --------
-    >>> from pbgnet.experiments.tables.runs import duration_text
-    >>> duration_text(12.34), duration_text(600.0), duration_text(9000.0)
-    ('12.3 s', '10.0 min', '2.5 h')
-    """
+    """Write a time in the unit that fits."""
     if seconds < 120:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
 
 
-def _summary_row(result: StudyResults) -> tuple[Cell, ...]:
+def _machines(result: StudyResults) -> str | None:
+    return "; ".join(dict.fromkeys(record.machine for record in result.records if record.machine)) or None
+
+
+def _date(result: StudyResults, place: int) -> str | None:
     dates = sorted(record.finished for record in result.records)
-    machines = dict.fromkeys(record.machine for record in result.records if record.machine)
-    seconds = sum(record.seconds for record in result.records)
-    return (
-        Cell(result.study.name),
-        Cell(len(result.study.runs)),
-        Cell(len(result.done)),
-        Cell(len(result.failed)),
-        Cell(result.n_missing),
-        Cell("; ".join(machines) or None, awaited=True),
-        Cell(duration_text(seconds) if dates else None, awaited=True),
-        Cell(_date(dates[0]) if dates else None, awaited=True),
-        Cell(_date(dates[-1]) if dates else None, awaited=True),
-        Cell("; ".join(result.code_versions) or None, awaited=True),
-    )
+    return dates[place][:16].replace("T", " ") if dates else None
 
 
-def _date(text: str) -> str:
-    return text[:16].replace("T", " ")
+# What a study tells about its runs; None while there is nothing to tell.
+SUMMARY: dict[str, Callable[[StudyResults], str | int | None]] = {
+    "Study": lambda result: result.study.name,
+    "Runs": lambda result: len(result.study.runs),
+    "Done": lambda result: len(result.done),
+    "Failed": lambda result: len(result.failed),
+    "To come": lambda result: result.n_missing,
+    "Machine": _machines,
+    "Training time": lambda result: (
+        duration_text(sum(r.seconds for r in result.records)) if result.records else None
+    ),
+    "First result": lambda result: _date(result, 0),
+    "Last result": lambda result: _date(result, -1),
+    "Code": lambda result: "; ".join(result.code_versions) or None,
+}
 
 
 def _last_line(error: str) -> str:

@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 
-from pbgnet.experiments.results import NAMES, StudyResults, confidence_text, spread_of
-from pbgnet.experiments.selection import Selected
-from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, GAP, NONE, SHORT, TWO_DIGITS, Cell, compared
-from pbgnet.experiments.tables.paper_numbers import paper_numbers
+from pbgnet.experiments.studies import NAMES, Selected, StudyResults, confidence_text, spread_of
+from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, GAP, NONE, SHORT, TWO_DIGITS, Cell
+from pbgnet.experiments.tables.paper import paper_numbers
 from pbgnet.experiments.tables.table import LEGEND, StudyTable
-
-__all__ = ["chosen", "main_results_table", "selected_models_table", "variance_table"]
 
 JUDGED = (
     ("Train error", "train_error", ERROR),
@@ -36,44 +33,24 @@ ABOUT_BOUNDS = (
 PRETRAINED_ROWS = "The train error of PBGNet_{pre} is over the rows it is certified on."
 
 
-def main_results_table(results: StudyResults, split_seed: int | None = None) -> StudyTable:
-    """Return errors and bounds of every data set and algorithm on one split, beside the paper's.
-
-    Parameters
-    ----------
-    results : StudyResults
-    split_seed : int, optional
-        The first of the study unless given.
-    """
-    split = results.split_seeds[0] if split_seed is None else split_seed
-    rows = _judged_rows(results, [split], "main_results")
-    notes = _notes(results, (*_legend(rows), ABOUT_BOUNDS, PRETRAINED_ROWS), [split])
-    columns = ("Data set", "Algorithm", *(title for title, _, _ in JUDGED))
+def main_results_table(results: StudyResults) -> StudyTable:
+    """Return errors and bounds of every data set and algorithm on the first split, beside the paper's."""
+    split = results.split_seeds[0]
     title = f"Main results, study “{results.study.name}”, split {split}"
-    return StudyTable(f"{results.study.name}-main-results", title, columns, rows, notes, n_labels=2)
+    return _judged_table(results, [split], "main_results", title)
 
 
 def variance_table(results: StudyResults) -> StudyTable:
     """Return means and deviations over the splits, beside the paper's."""
-    rows = _judged_rows(results, results.split_seeds, "variance")
     count = len(results.split_seeds)
     about = f"Mean ± deviation (unbiased) over {count} random splits, each with its own first weights."
-    notes = _notes(results, (about, *_legend(rows), ABOUT_BOUNDS, PRETRAINED_ROWS), results.split_seeds)
-    columns = ("Data set", "Algorithm", *(title for title, _, _ in JUDGED))
     title = f"Variance analysis, study “{results.study.name}”, {count} splits"
-    return StudyTable(f"{results.study.name}-variance", title, columns, rows, notes, n_labels=2)
+    return _judged_table(results, results.split_seeds, "variance", title, about)
 
 
-def selected_models_table(results: StudyResults, split_seed: int | None = None) -> StudyTable:
-    """Return the hyperparameters that were selected on one split, beside the paper's.
-
-    Parameters
-    ----------
-    results : StudyResults
-    split_seed : int, optional
-        The first of the study unless given.
-    """
-    split = results.split_seeds[0] if split_seed is None else split_seed
+def selected_models_table(results: StudyResults) -> StudyTable:
+    """Return the hyperparameters that were selected on the first split, beside the paper's."""
+    split = results.split_seeds[0]
     rows = []
     for dataset, algorithm in results.cells():
         paper = paper_numbers("selected_models").get((dataset, algorithm), {})
@@ -89,24 +66,26 @@ def selected_models_table(results: StudyResults, split_seed: int | None = None) 
     return StudyTable(name, title, columns, tuple(rows), _notes(results, notes, [split]), n_labels=2)
 
 
-def _judged_rows(results: StudyResults, splits: Sequence[int], source: str) -> tuple[tuple[Cell, ...], ...]:
+def _judged_table(
+    results: StudyResults, splits: Sequence[int], source: str, title: str, *about: str
+) -> StudyTable:
+    """Return the numbers of all algorithms beside those of a table of the paper."""
     rows = []
     for dataset, algorithm in results.cells():
         paper = paper_numbers(source).get((dataset, algorithm), {})
         cells = [Cell(dataset), Cell(_label(results, dataset, algorithm, splits))]
         for _, name, form in JUDGED:
             has_one = algorithm != "mlp" or "bound" not in name
-            cells.append(
-                compared(
-                    spread_of(results.values(dataset, algorithm, name, splits)),
-                    form,
-                    paper.get(name),
-                    paper.get(f"{name}_deviation"),
-                    awaited=has_one,
-                )
-            )
+            ours = spread_of(results.values(dataset, algorithm, name, splits))
+            mean, deviation = (ours.mean, ours.deviation) if ours else (None, None)
+            theirs, their_deviation = paper.get(name), paper.get(f"{name}_deviation")
+            cells.append(Cell(mean, theirs, deviation, their_deviation, form, awaited=has_one))
         rows.append(tuple(cells))
-    return tuple(rows)
+    legend = (LEGEND,) if any(cell.paper is not None for row in rows for cell in row) else ()
+    notes = _notes(results, (*about, *legend, ABOUT_BOUNDS, PRETRAINED_ROWS), splits)
+    columns = ("Data set", "Algorithm", *(title for title, _, _ in JUDGED))
+    name = f"{results.study.name}-{source.replace('_', '-')}"
+    return StudyTable(name, title, columns, tuple(rows), notes, n_labels=2)
 
 
 def _hyperparameter(results: StudyResults, place: tuple[str, str], split: int, name: str) -> Cell:
@@ -136,10 +115,6 @@ def _label(results: StudyResults, dataset: str, algorithm: str, splits: Sequence
     """Name an algorithm; a star says that some of its runs are still to come."""
     done, expected = results.progress(dataset, algorithm, splits)
     return NAMES[algorithm] + ("*" if 0 < done < expected else "")
-
-
-def _legend(rows: tuple[tuple[Cell, ...], ...]) -> tuple[str, ...]:
-    return (LEGEND,) if any(cell.paper is not None for row in rows for cell in row) else ()
 
 
 def _notes(results: StudyResults, notes: tuple[str, ...], splits: Sequence[int]) -> tuple[str, ...]:

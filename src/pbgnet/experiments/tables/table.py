@@ -4,10 +4,9 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 
-from pbgnet.experiments.markup import latex_text, plain_text, rich_text, tag
-from pbgnet.experiments.tables.cells import BOUND_MARGIN, ERROR_MARGIN, GAP, SIGNS, Cell
-
-__all__ = ["LEGEND", "StudyTable"]
+from pbgnet.experiments.tables.cells import BOUND_MARGIN, ERROR_MARGIN, SIGNS, Cell
+from pbgnet.experiments.tables.markup import latex_text
+from pbgnet.pages import LIGHT, fill, plain_text
 
 LEGEND = (
     f"The paper's number and the difference to it stand beside ours: {SIGNS['same']} agrees (errors within "
@@ -15,50 +14,20 @@ LEGEND = (
     f"{SIGNS['worse']} larger and so worse."
 )
 
-# Blue and vermilion: told apart by every kind of colour vision; the signs say the same without colour.
-COLOURS = {"better": "005A8C", "worse": "A83F00", "same": "5A5A5A"}
+# For print; the signs say the same without colour.
+COLOURS = {**{verdict: LIGHT[verdict][1:].upper() for verdict in ("better", "worse")}, "same": "5A5A5A"}
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """Columns and rows of cells.
+    """Columns and rows of cells."""
 
-    Attributes
-    ----------
-    name : str
-        For files and anchors.
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of Cell
-    notes : tuple of str
-        Sentences below the table.
-    n_labels : int
-        Leading columns that say what a row is about.
-
-    Examples
-    --------
-    >>> from pbgnet.experiments.tables import ERROR, Cell, StudyTable
-    >>> row = (Cell("ads"), Cell(0.031, paper=0.035, form=ERROR))
-    >>> print(StudyTable("t", "Errors", ("Data set", "Test error"), (row,)).markdown())
-    ### Errors
-    <BLANKLINE>
-    | Data set | Test error |
-    | :--- | ---: |
-    | ads | 0.031 (0.035, ≈ −0.004) |
-    <BLANKLINE>
-    """
-
-    name: str
+    name: str  # for files and anchors
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
-    n_labels: int = 1
-
-    def column(self, name: str) -> list[Cell]:
-        """Return the cells of a column."""
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
+    notes: tuple[str, ...] = ()  # sentences below the table
+    n_labels: int = 1  # leading columns that say what a row is about
 
     def cell(self, *labels: str, column: str) -> Cell:
         """Return the cell of a row, named by its labels without marks of incompleteness, and a column."""
@@ -69,16 +38,12 @@ class StudyTable:
 
     def agreement(self) -> dict[str, Counter[str]]:
         """Count, for every column with numbers of the paper, how often each verdict is given."""
-        counts = {
-            name: Counter(cell.verdict for cell in self.column(name) if cell.verdict is not None)
-            for name in self.columns
-        }
+        counts: dict[str, Counter[str]] = {name: Counter() for name in self.columns}
+        for row in self.rows:
+            for name, cell in zip(self.columns, row, strict=True):
+                if cell.verdict is not None:
+                    counts[name][cell.verdict] += 1
         return {name: count for name, count in counts.items() if count}
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether some value is still to come."""
-        return any(cell.text == GAP for row in self.rows for cell in row)
 
     def markdown(self) -> str:
         """Return the table as Markdown, with its title and notes."""
@@ -94,11 +59,11 @@ class StudyTable:
     def latex(self) -> str:
         """Return the table as a LaTeX float; needs the packages booktabs, xcolor and graphicx."""
         form = "l" * self.n_labels + "r" * (len(self.columns) - self.n_labels)
-        rows = []
-        for before, row in itertools.zip_longest((None, *self.rows[:-1]), self.rows):
-            if before is not None and self.n_labels > 1 and before[0].text != row[0].text:
+        rows: list[str] = []
+        for group in self.groups():
+            if rows and self.n_labels > 1:
                 rows.append(r"\midrule")
-            rows.append(" & ".join(map(_latex_cell, row)) + r" \\")
+            rows += [" & ".join(map(_latex_cell, row)) + r" \\" for row in group]
         colours = [
             rf"\providecolor{{pbgnet{verdict}}}{{HTML}}{{{code}}}" for verdict, code in COLOURS.items()
         ]
@@ -122,37 +87,13 @@ class StudyTable:
         ]
         return "\n".join(lines) + "\n"
 
-    def html(self) -> str:
+    def __html__(self) -> str:
         """Return the table as HTML, without its title; classes give it colours."""
-        head = "".join(
-            tag("th", rich_text(name), scope="col", **({} if k < self.n_labels else {"class_": "number"}))
-            for k, name in enumerate(self.columns)
-        )
-        body = "".join(self._html_row(k) for k in range(len(self.rows)))
-        table = tag("table", tag("thead", tag("tr", head)) + tag("tbody", body), id=f"table-{self.name}")
-        notes = "".join(tag("p", rich_text(note), class_="note") for note in self.notes)
-        # A region that scrolls must be reachable by keyboard.
-        scrolling = tag(
-            "div", table, class_="scroll", tabindex=0, role="region", aria_label=plain_text(self.title)
-        )
-        return scrolling + notes
+        return fill(__file__, table=self, signs=SIGNS)
 
-    def _html_row(self, k: int) -> str:
-        row = self.rows[k]
-        groups = self.n_labels > 1
-        starts = not groups or k == 0 or self.rows[k - 1][0].text != row[0].text
-        cells = []
-        for place, cell in enumerate(row):
-            if place >= self.n_labels:
-                cells.append(_html_cell(cell))
-            elif place == 0 and groups:
-                if starts:
-                    same = itertools.takewhile(lambda other: other[0].text == row[0].text, self.rows[k:])
-                    span = sum(1 for _ in same)
-                    cells.append(tag("th", rich_text(cell.text), scope="rowgroup", rowspan=span))
-            else:
-                cells.append(tag("th", rich_text(cell.text), scope="row"))
-        return tag("tr", "".join(cells), **({"class_": "first"} if groups and starts else {}))
+    def groups(self) -> list[tuple[tuple[Cell, ...], ...]]:
+        """Return the rows, those together that follow each other under the same first label."""
+        return [tuple(rows) for _, rows in itertools.groupby(self.rows, key=lambda row: row[0].text)]
 
 
 def _markdown_row(cells: list[str]) -> str:
@@ -183,18 +124,3 @@ def _latex_cell(cell: Cell) -> str:
     beside = latex_text(_beside(cell))
     colour = rf"\color{{pbgnet{cell.verdict}}}" if cell.verdict else ""
     return rf"{text} {{\scriptsize{colour} ({beside})}}"
-
-
-def _html_cell(cell: Cell) -> str:
-    content = tag("span", rich_text(cell.text), class_="ours")
-    if cell.paper_text is not None:
-        content += " " + tag("span", rich_text(f"paper {cell.paper_text}"), class_="paper")
-    if cell.verdict is not None:
-        words = {"better": "better than the paper", "worse": "worse than the paper", "same": "agrees"}
-        content += " " + tag(
-            "span",
-            rich_text(f"{SIGNS[cell.verdict]} {cell.difference_text}"),
-            class_=f"difference {cell.verdict}",
-            title=words[cell.verdict],
-        )
-    return tag("td", content, class_="number")

@@ -1,0 +1,32 @@
+"""Any classifier, known by what it answers: certified by a count, by losses, or against a certified vote."""
+
+from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
+from pbgnet.certificates.classifier.counting import certify, held_out_choices, loss_settings
+from pbgnet.certificates.classifier.losses import (
+    LOSS_SLACK,
+    Loss,
+    RowLosses,
+    loss_quantity,
+    measure_losses,
+    named_loss,
+)
+from pbgnet.certificates.classifier.predictions import CertifiedPredictions, ExportedNetwork, exported_network
+
+__all__ = [
+    "CHOICES",
+    "LOSS_SLACK",
+    "CertifiedPredictions",
+    "ExportedNetwork",
+    "Loss",
+    "RowLosses",
+    "ask",
+    "certify",
+    "certify_by_disagreement",
+    "exported_network",
+    "held_out_choices",
+    "loss_quantity",
+    "loss_settings",
+    "measure_losses",
+    "named_loss",
+]

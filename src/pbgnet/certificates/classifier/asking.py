@@ -1,0 +1,83 @@
+"""What any classifier answers: asked for, checked, and told apart from what is no label."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates.data import label_values
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
+
+
+def predict_function(model: Any) -> Callable[[Any], Any]:
+    """Return what maps rows to labels: the model's `predict`, or the model itself if it can be called."""
+    predict = getattr(model, "predict", None)
+    if isinstance(model, type) or not (callable(predict) or callable(model)):
+        kind = (
+            f"the class {model.__name__}, not an instance"
+            if isinstance(model, type)
+            else type(model).__name__
+        )
+        raise DtypeError(f"A classifier must have predict, or be a function from rows to labels; got {kind}.")
+    found: Callable[[Any], Any] = predict if callable(predict) else model
+    return found
+
+
+def as_array(name: str, answer: Any) -> NDArray[Any]:
+    """Return what a classifier, or a loss, returned as an array; `name` says what it is, for the message.
+
+    Raises
+    ------
+    ShapeError
+        If it is lists of unequal lengths.
+    DomainError
+        If values are masked.
+    DtypeError
+        If NumPy cannot read it, as a tensor of a precision that NumPy does not have.
+    """
+    if np.ma.is_masked(answer):
+        raise DomainError(
+            f"{name} is masked in {int(np.ma.getmaskarray(answer).sum())} of {answer.size} places; every row "
+            "needs a value of its own."
+        )
+    try:
+        if hasattr(answer, "detach") and hasattr(answer, "cpu"):  # a tensor, perhaps on a GPU
+            answer = answer.detach().cpu()
+        return np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
+    except ValueError as error:
+        raise ShapeError(f"{name} must be a regular array: {error}") from error
+    except (RuntimeError, TypeError) as error:
+        raise DtypeError(f"{name} must be an array that NumPy can read; convert it first: {error}") from error
+
+
+def ask(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
+    """Have a classifier answer on n rows, and return its labels as `label_values` does.
+
+    Raises
+    ------
+    ShapeError
+        If it does not return one answer per row.
+    LabelError
+        If an answer is missing or no label.
+    """
+    values = as_array("What the classifier answers", predict_function(model)(X))
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n,):
+        advice = (
+            " Probabilities or scores of several classes are no labels: return the label of the largest."
+            if values.ndim == 2 and values.shape[0] == n
+            else ""
+        )
+        raise ShapeError(
+            f"The classifier must answer with one label for each of the {n} rows, got shape {values.shape}."
+            + advice
+        )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        missing = int(np.sum(~np.isfinite(values)))
+        raise LabelError(f"The classifier answers {missing} of {n} rows with NaN or infinity, not a label.")
+    try:
+        return label_values(values)
+    except LabelError as error:
+        raise LabelError(f"The classifier does not answer with labels: {error}") from error

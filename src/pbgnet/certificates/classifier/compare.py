@@ -1,0 +1,136 @@
+"""A certificate for another classifier, through how often it disagrees with a certified vote."""
+
+import math
+from typing import Any
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.counting import issue_for_answers
+from pbgnet.certificates.classifier.predictions import (
+    CertifiedPredictions,
+    exported_network,
+    fingerprint_predictions,
+)
+from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit, refuse_seen_rows
+from pbgnet.certificates.data import count_duplicates, unchanged_data
+from pbgnet.certificates.format import Certificate, Choices, DisagreementSubject, ReferenceRecord
+from pbgnet.certificates.network import CertifiedModel, delta_of
+from pbgnet.certificates.routes import Measured, make_claim
+from pbgnet.exceptions import DomainError, DtypeError
+from pbgnet.preprocessing import count_rows
+
+CHOICES = Choices("disagreement", (), (), ("disagreement",))
+"""Nothing is chosen, and nothing is claimed besides."""
+
+
+def certify_by_disagreement(
+    certified_model: CertifiedModel,
+    predict: Any,
+    X: Any,  # noqa: N803
+    *,
+    delta_share: float = 0.5,
+    confidence: float | None = None,
+    training_data: Any = None,
+    n_models: int = 1,
+) -> CertifiedPredictions:
+    """Certify another classifier through its disagreement with a certified vote, on rows without labels.
+
+    `R(f) <= R(vote) + P(f and vote differ)`: the first from the certificate of the vote, at a smaller
+    share of delta, the second by the upper limit of Clopper and Pearson from the number of rows on which
+    they differ. For an exported network, a smaller one, one in lower precision.
+
+    Parameters
+    ----------
+    certified_model : CertifiedModel
+        Or a fitted estimator with `certified_model_`.
+    predict : classifier or callable
+        The other classifier: from raw rows to labels, those of the certified model. An
+        `pbgnet.export.OnnxClassifier` is remembered by its kind, precision and weights.
+    X : DataFrame, ndarray or scipy sparse matrix, shape (m, d)
+        Rows without labels, independent draws from the same distribution. They must not be rows that the
+        vote or the other classifier was made from; rows that neither depends on may be used again.
+    delta_share : float, default=0.5
+        Share of delta that the disagreement has; the rest is the vote's. To be fixed before looking at the
+        rows.
+    confidence : float, optional
+        Of the result; that of the vote's certificate unless given.
+    training_data : table, or pair of table and labels, optional
+        Rows the two were made from, to see that no row of X is among them.
+    n_models : int, default=1
+        Number of classifiers among which you choose by looking at these rows; they share what the
+        disagreement has of delta.
+
+    Returns
+    -------
+    CertifiedPredictions
+
+    Raises
+    ------
+    UncertifiedError
+        If the certified model is not what its certificate speaks of, or a classifier changes the rows in
+        place. Whether that certificate is right only `verify` with its data can tell.
+    PriorLeakageError
+        If the model or the classifier has seen one of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify_by_disagreement, certify_network
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
+    >>> fresh = np.linspace(-1, 1, 400)[:, None]
+    >>> shipped = certify_by_disagreement(model, lambda X: np.where(X[:, 0] > 0, "yes", "no"), fresh)
+    >>> shipped.certificate.inputs.n_errors, shipped.certificate.error_rate.route
+    (0, 'disagreement')
+    """
+    model = getattr(certified_model, "certified_model_", certified_model)
+    if not isinstance(model, CertifiedModel):
+        raise DtypeError(f"A certified model is needed, got {type(certified_model).__name__}.")
+    if not 0.0 < delta_share < 1.0:
+        raise DomainError(f"delta_share must lie between 0 and 1, got {delta_share!r}.")
+    model.require_own_certificate()
+    m = count_rows(X)
+    if m == 0:
+        raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
+    known = model.inputs.classes
+    with unchanged_data(X, None) as data:
+        rows = refuse_seen_rows(certified_model, X, None, training_data)
+        refuse_rows_of_fit(model, X)
+        refuse_rows_of_fit(predict, X)
+        vote = known.places(ask(model, X, m), "The certified vote answers with")
+        answers = known.places(ask(predict, X, m), "The classifier answers with")
+    confidence = model.certificate.confidence if confidence is None else float(confidence)
+    delta = delta_of(confidence)
+    share = math.nextafter(delta * delta_share, 0.0)
+    reference = _reference(model.certificate, math.nextafter(delta - share, 0.0))
+    measured = Measured(answers != vote, reference_bound=reference.claim.value)
+    claim = make_claim("classifier", "disagreement", measured, delta=split_delta(share, n_models))
+    exported = exported_network(predict)
+    certificate = issue_for_answers(
+        confidence=confidence,
+        n_models=n_models,
+        claims=(claim,),
+        choices=CHOICES,
+        data=data,
+        measured=measured,
+        n_duplicates=count_duplicates(rows),
+        subject=DisagreementSubject(
+            fingerprint_predictions(known.labels, answers, vote),
+            reference,
+            None if exported is None else exported.fingerprint(),
+        ),
+    )
+    return CertifiedPredictions(certificate, known.labels, answers, vote, exported)
+
+
+def _reference(certificate: Certificate, delta: float) -> ReferenceRecord:
+    """State the bound on the vote again, at another total share of delta.
+
+    Whatever was chosen for it was paid for by dividing its delta; another delta is divided alike.
+    """
+    n_priors, n_shares = certificate.n_priors, certificate.choices.n_shares
+    claim = certificate.error_rate.at(split_delta(delta, n_priors * n_shares))
+    return ReferenceRecord(certificate.seal, claim, n_priors, n_shares)

@@ -1,0 +1,231 @@
+"""A certificate for any classifier, from rows it has never seen."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.losses import Loss, check_each_row, loss_quantity, measure_losses
+from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
+from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
+from pbgnet.certificates.data import (
+    Classes,
+    DataFingerprints,
+    count_duplicates,
+    fingerprint_split,
+    label_values,
+    unchanged_data,
+)
+from pbgnet.certificates.format import (
+    Certificate,
+    Choices,
+    ClassifierSubject,
+    CountedRows,
+    DisagreementSubject,
+    Fingerprints,
+    Union,
+)
+from pbgnet.certificates.network import check_class_size, delta_of, now, software
+from pbgnet.certificates.routes import HELD_OUT_LOSS, ROUTES, Claim, Foresight, Measured, make_claim
+from pbgnet.exceptions import DomainError, OptionError, ShapeError
+from pbgnet.preprocessing import count_rows
+
+
+def certify(
+    model: Any,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    training_data: Any = None,
+    class_conditional: bool = False,
+    n_models: int = 1,
+    classes: ArrayLike | None = None,
+    loss: Loss | None = None,
+) -> CertifiedPredictions:
+    """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
+
+    The upper limit of Clopper and Pearson from the number of errors: exact, and the best that can be
+    said from a count. For the expectation of a loss in [0, 1], the kl (Chernoff) bound from its mean. The
+    classifier itself is not stored, only what it answered, and the losses.
+
+    Parameters
+    ----------
+    model : classifier or callable
+        A fitted scikit-learn classifier or pipeline, anything with `predict`, or a function from rows to
+        labels. It, and all preprocessing in it, must have been fixed without these rows, and must answer
+        each row by itself.
+    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+        Rows, independent draws from the distribution that the classifier will meet.
+    y : array_like, shape (n,) or (n, 1)
+        Their labels: two classes or more.
+    confidence : float, default=0.95
+        Probability with which everything that is claimed holds, over the draw of the rows.
+    training_data : table, or pair of table and labels, optional
+        What the classifier was fitted on, to see that no row of X is among it. Our own estimators
+        remember their rows and are checked in any case, also as the last step of a pipeline; a model that
+        was saved knows its whole table only, not a part of it.
+    class_conditional : bool, default=False
+        Also bound the error rate among the rows of each class, which shares delta.
+    n_models : int, default=1
+        Number of classifiers among which you choose by looking at these rows; each pays a share of delta.
+    classes : array_like, optional
+        All labels the classifier may answer with, if it has no `classes_` and not all occur in y.
+    loss : {"linear", "brier"} or callable, optional
+        Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
+        probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
+        the probabilities from 1 for the true label and 0 for the others. A function ``loss(model, X, y)``
+        gets X as it is and the labels as a flat array, and returns one number in [0, 1] per row, which must
+        depend on that row alone; the certificate states its name. To be settled before looking at the rows.
+        It is computed a second time on every second row, to see that it is the same there.
+
+    Returns
+    -------
+    CertifiedPredictions
+
+    Raises
+    ------
+    PriorLeakageError
+        If the classifier has seen one of the rows.
+    LabelError, ShapeError
+        If it does not answer with one label per row.
+    UnknownNameError, OptionError, DtypeError, DomainError
+        If there is no such loss, or it is not one number in [0, 1] per row.
+    UncertifiedError
+        If the classifier or the loss changes the rows in place, or the loss of a row depends on other rows.
+
+    Warns
+    -----
+    DuplicateRowsWarning
+        If rows occur more than once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from pbgnet.certificates import certify, verify
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> certified = certify(tree, X[300:], y[300:], training_data=(X[:300], y[:300]))
+    >>> certified.certificate.statement
+    'With confidence 95 %, over the draw of the 269 certified rows, the error rate of the classifier is at
+     most 0.1441.'
+    >>> verify(certified, X[300:], y[300:], model=tree).ok
+    True
+
+    A loss of the classifier's probabilities:
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> forest = RandomForestClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> certified = certify(forest, X[300:], y[300:], loss="brier")
+    >>> certified.certificate.statement
+    'With confidence 95 %, over the draw of the 269 certified rows, the error rate of the classifier is at
+     most 0.0813; its expected brier loss is at most 0.0547, all together.'
+    >>> verify(certified, X[300:], y[300:], model=forest).ok
+    True
+    """
+    if loss is not None:
+        loss_quantity(loss)  # raises before any work is done
+    values = label_values(y)
+    n = count_rows(X)
+    if n != values.size:
+        raise ShapeError(f"The table has {n} rows, but there are {values.size} labels.")
+    if n == 0:
+        raise DomainError("There is no row to certify; at least one is needed.")
+    losses = None
+    with unchanged_data(X, y) as data:
+        fingerprints = refuse_seen_rows(model, X, values, training_data)
+        answers = ask(model, X, n)
+        known = Classes.of(values, getattr(model, "classes_", None), classes)
+        truth = known.places(values, "y holds")
+        predictions = known.places(answers, "The classifier answers with")
+        if loss is not None:
+            losses = measure_losses(loss, model, X, y)
+    if loss is not None and losses is not None:
+        check_each_row(losses, loss, model, X, y)
+    choices = held_out_choices(known, bool(class_conditional), loss is not None)
+    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
+    measured = Measured(predictions != truth, None if losses is None else losses.values)
+    claims = [make_claim("classifier", "clopper-pearson", measured, delta=share)]
+    if class_conditional:
+        claims += [_of_class(measured, truth == k, name, share) for k, name in enumerate(known.names)]
+    if losses is not None:
+        settings = loss_settings(n, share)
+        claims.append(
+            make_claim("classifier", HELD_OUT_LOSS, measured, settings, delta=share, quantity=losses.quantity)
+        )
+    certificate = issue_for_answers(
+        confidence=confidence,
+        n_models=n_models,
+        claims=tuple(claims),
+        choices=choices,
+        data=data,
+        measured=measured,
+        n_duplicates=count_duplicates(fingerprints),
+        subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
+    )
+    return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
+
+
+def loss_settings(n: int, delta: float) -> Any:
+    """Return what the bound on a loss is told: there are no prior rows, so it is the same for all data."""
+    return ROUTES[HELD_OUT_LOSS].plan(Foresight(n, delta))
+
+
+def issue_for_answers(
+    *,
+    confidence: float,
+    n_models: int,
+    claims: tuple[Claim, ...],
+    choices: Choices,
+    data: DataFingerprints,
+    measured: Measured,
+    n_duplicates: int,
+    subject: ClassifierSubject | DisagreementSubject,
+) -> Certificate:
+    """Make the certificate of a classifier of which nothing is known but what it answers."""
+    n, n_errors, delta = measured.n, measured.n_errors, delta_of(confidence)
+    none = np.empty(0, dtype=np.int64)
+    return Certificate(
+        confidence=float(confidence),
+        delta=delta,
+        n_priors=int(n_models),
+        delta_per_prior=split_delta(delta, n_models),
+        claims=claims,
+        alternatives=(),
+        choices=choices,
+        inputs=CountedRows(n, n_errors, n_errors / n, n_duplicates),
+        subject=subject,
+        n_rows_total=data.n_rows,
+        fingerprints=Fingerprints(
+            data.data,
+            data.features,
+            None if isinstance(subject, DisagreementSubject) else data.labels,
+            data.columns,
+            fingerprint_split(none, np.arange(data.n_rows)),
+        ),
+        versions=software(),
+        issued_at=now(),
+    )
+
+
+def _of_class(measured: Measured, rows: Any, name: str, delta: float) -> Claim:
+    check_class_size(name, int(rows.sum()))
+    return make_claim("classifier", "clopper-pearson", measured.among(rows), delta=delta, given_class=name)
+
+
+def held_out_choices(classes: Classes, class_conditional: bool, with_loss: bool) -> Choices:
+    """Return what is chosen for the count of errors: nothing but what is paid for, one share per claim."""
+    if class_conditional and len(classes) < 2:
+        raise OptionError("class_conditional needs rows of at least two classes.")
+    n_shares = 1 + class_conditional * len(classes) + with_loss
+    what = {
+        (True, False): "the error rate over all rows and that of each class",
+        (False, True): "the error rate and the expected loss",
+        (True, True): "the error rate over all rows, that of each class, and the expected loss",
+    }
+    paid = (class_conditional, with_loss)
+    unions = (Union(what[paid], n_shares),) if paid in what else ()
+    return Choices("held-out", (), unions, ("clopper-pearson",))

@@ -1,0 +1,315 @@
+"""Losses of a classifier, one per row: named ones from its probabilities, or a function of the user's."""
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.classifier.asking import as_array
+from pbgnet.certificates.data import Classes, label_values
+from pbgnet.certificates.routes import LOSS_QUANTITY
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    LabelError,
+    OptionError,
+    PBGNetError,
+    ShapeError,
+    UncertifiedError,
+)
+from pbgnet.preprocessing import take_rows
+from pbgnet.records import Limits, read_keys
+from pbgnet.validation import check_name
+
+Loss = str | Callable[[Any, Any, Any], ArrayLike]
+"""A name in `NAMED_LOSSES`, or a function of classifier, rows and labels that returns numbers in [0, 1]."""
+
+LOSS_SLACK = 1e-5
+"""Losses computed again may differ by this much and no more: other machines, and other batches, round
+probabilities differently."""
+
+# Probabilities may leave [0, 1], and their sum may differ from 1, by this much: those in float32 do.
+PROBABILITY_SLACK = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class RowLosses:
+    """The loss of each row, as it was computed, and what it is called.
+
+    Attributes
+    ----------
+    quantity : str
+        "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
+    values : ndarray of float64, shape (n,)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.classifier import RowLosses
+    >>> RowLosses("linear loss", [0.25, 1.5])
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DomainError: The linear loss must lie in [0, 1] on each row, but goes from 0.25 to 1.5.
+    Divide it by its largest possible value (not by the largest on these rows), or cut it off at 1.
+    """
+
+    quantity: str
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.quantity, str):
+            raise DtypeError(f"quantity must be a text, got {self.quantity!r:.60}.")
+        Limits(pattern=LOSS_QUANTITY).check("quantity", self.quantity)
+        values = _as_losses(f"The {self.quantity}", self.values)
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON-able values, which are read back as they were to the last bit."""
+        return {"quantity": self.quantity, "values": self.values.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: object) -> "RowLosses":
+        """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
+        content = read_keys(data, ["quantity", "values"], "losses")
+        values = content["values"]
+        if not isinstance(values, list) or not all(type(value) is float for value in values):
+            raise DamagedFileError(f"losses.values must be a list of numbers, got {values!r:.60}.")
+        return cls(content["quantity"], np.array(values, dtype=np.float64))
+
+
+def loss_quantity(loss: Loss) -> str:
+    """Return what a claim calls a loss.
+
+    Raises
+    ------
+    UnknownNameError
+        If no loss has this name; the message lists those that there are.
+    OptionError
+        If a function has no name that a certificate could state, or does not take classifier, rows and
+        labels.
+    """
+    if isinstance(loss, str):
+        check_name("loss", loss, NAMED_LOSSES)
+        return f"{loss} loss"
+    if not callable(loss):
+        raise DtypeError(
+            f"loss must be one of {', '.join(NAMED_LOSSES)} or a function loss(model, X, y), got "
+            f"{type(loss).__name__}."
+        )
+    name = str(getattr(loss, "__name__", ""))
+    quantity = f"loss '{name}'"
+    if re.fullmatch(LOSS_QUANTITY, quantity) is None:
+        raise OptionError(
+            f"The certificate states the name of the loss, which cannot be {name!r:.60}: write a function "
+            f"with def, named in plain letters and otherwise than {' and '.join(NAMED_LOSSES)}."
+        )
+    if not _takes_three(loss):
+        raise OptionError(
+            f"A loss is called as loss(model, X, y), which {name} cannot be. If it is a metric, call it in "
+            "a function of your own that returns one number for each row, not their mean."
+        )
+    return quantity
+
+
+def named_loss(quantity: str) -> str | None:
+    """Return the name of a loss that can be computed again from the classifier alone; None for others."""
+    return next((name for name in NAMED_LOSSES if loss_quantity(name) == quantity), None)
+
+
+def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  # noqa: N803
+    """Compute the loss of a classifier on each row.
+
+    A function gets the labels as a flat array of its own, in whatever form they were given.
+
+    Raises
+    ------
+    OptionError
+        If a named loss is asked of a classifier without `predict_proba` or `classes_`.
+    ShapeError, DtypeError, DomainError
+        If there is not one number in [0, 1] per row, or what should be probabilities are none.
+    LabelError
+        If a row has a label that the probabilities know nothing of.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from pbgnet.certificates.classifier.losses import measure_losses
+    >>> guess = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
+    >>> measure_losses("linear", guess, [[0], [0]], ["no", "yes"]).values
+    array([0.25, 0.75])
+    """
+    quantity, labels = loss_quantity(loss), label_values(y)
+    if isinstance(loss, str):
+        probabilities, columns = _probabilities(model, X, labels, quantity)
+        values: Any = NAMED_LOSSES[loss](probabilities, columns)
+    else:
+        values = loss(model, X, labels.copy())
+    measured = RowLosses(quantity, values)
+    if measured.values.size != labels.size:
+        raise ShapeError(
+            f"The {quantity} must be one number for each of the {labels.size} rows, got "
+            f"{measured.values.size}."
+        )
+    return measured
+
+
+def check_each_row(measured: RowLosses, loss: Loss, model: Any, X: Any, y: ArrayLike) -> None:  # noqa: N803
+    """Compute the loss again on every second row: that of a row must not depend on the others.
+
+    Raises
+    ------
+    UncertifiedError
+        If it does, or depends on chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.classifier.losses import check_each_row, measure_losses
+    >>> def rank(model, X, y):
+    ...     return np.argsort(np.argsort(X[:, 0])) / len(X)
+    >>> X, y = np.array([[0.1], [0.3], [0.2]]), [0, 1, 1]
+    >>> check_each_row(measure_losses(rank, None, X, y), rank, None, X, y)
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.UncertifiedError: On every second row alone, the loss 'rank' of a row differs by up to
+    0.17. It must depend on the row, its label and the classifier only: not on other rows, on chance, or on
+    arithmetic coarser than float32.
+    """
+    labels, where = label_values(y), f"On every second row alone, the {measured.quantity}"
+    only = "It must depend on the row, its label and the classifier only"
+    rows = np.arange(0, labels.size, 2)
+    some = [X[k] for k in rows] if isinstance(X, list | tuple) else take_rows(X, rows)
+    try:
+        again = measure_losses(loss, model, some, labels[rows]).values
+    except PBGNetError as error:
+        raise UncertifiedError(f"{where} cannot be had. {only}, not on other rows. {error}") from error
+    except Exception as error:
+        error.add_note(f"{where} cannot be had. {only}, not on other rows.")
+        raise
+    gap = float(np.max(np.abs(again - measured.values[rows])))
+    if gap > LOSS_SLACK:
+        raise UncertifiedError(
+            f"{where} of a row differs by up to {gap:.2g}. {only}: not on other rows, on chance, or on "
+            "arithmetic coarser than float32."
+        )
+
+
+def _takes_three(loss: Callable[..., Any]) -> bool:
+    """Whether a function can be called with classifier, rows and labels, as far as can be known."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):  # some that are not written in Python have none
+        return True
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        return False
+    return True
+
+
+def _linear(probabilities: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1 minus the probability of the true label."""
+    return np.asarray(1.0 - probabilities[np.arange(columns.size), columns])
+
+
+def _brier(probabilities: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Half the squared distance to 1 for the true label and 0 for the others."""
+    distance = probabilities.copy()
+    distance[np.arange(columns.size), columns] -= 1.0
+    return np.asarray(np.minimum(0.5 * np.sum(distance**2, axis=1), 1.0))
+
+
+NAMED_LOSSES: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]] = {
+    "linear": _linear,
+    "brier": _brier,
+}
+"""The losses that have a name: functions of the probabilities and of the column of the true label."""
+
+
+def _probabilities(
+    model: Any,
+    X: Any,  # noqa: N803
+    labels: NDArray[Any],
+    quantity: str,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Ask for probabilities, and return them with the column of the true label of each row."""
+    ask, known = getattr(model, "predict_proba", None), getattr(model, "classes_", None)
+    if not callable(ask) or known is None:
+        raise OptionError(
+            f"The {quantity} needs probabilities, and {type(model).__name__} has no {_lacking(model)}, or "
+            "pass a function loss(model, X, y)."
+        )
+    classes = Classes(tuple(label_values(known).tolist())).labels
+    values = _as_numbers("What predict_proba returns", ask(X))
+    if values.shape != (labels.size, len(classes)):
+        raise ShapeError(
+            f"predict_proba must return {labels.size} rows with one probability for each of the "
+            f"{len(classes)} classes in classes_, got shape {values.shape}."
+        )
+    found = values.astype(np.float64)
+    # Written so that NaN fails it.
+    if not (
+        np.all(np.abs(found.sum(axis=1) - 1.0) <= PROBABILITY_SLACK) and np.all(found >= -PROBABILITY_SLACK)
+    ):
+        raise DomainError(
+            "What predict_proba returns are no probabilities: those of a row must be at least 0 and add up "
+            "to 1. Scores become probabilities by calibration, as by scikit-learn's CalibratedClassifierCV."
+        )
+    places = {label: k for k, label in enumerate(classes)}
+    unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in places]
+    if unknown:
+        raise LabelError(
+            f"y holds the label {unknown[0]!r:.60}, to which the classifier gives no probability: its "
+            f"classes_ are {', '.join(map(repr, classes[:5]))}{' ...' if len(classes) > 5 else ''}. Write "
+            "the labels alike, or pass a function loss(model, X, y) that says what such a row costs."
+        )
+    columns = np.array([places[label] for label in labels.tolist()], dtype=np.int64)
+    return np.clip(found, 0.0, 1.0), columns
+
+
+def _lacking(model: Any) -> str:
+    """Say what a classifier lacks to give probabilities, and what to do about it."""
+    if callable(getattr(model, "predict_proba", None)):
+        return "classes_, which names the columns of predict_proba: set it"
+    if callable(getattr(getattr(model, "__self__", None), "predict_proba", None)):
+        return "predict_proba: pass the fitted classifier itself"
+    return (
+        "predict_proba: fit it so that it has, as by probability=True or by scikit-learn's "
+        "CalibratedClassifierCV"
+    )
+
+
+def _as_losses(name: str, losses: Any) -> NDArray[np.float64]:
+    """Return one number in [0, 1] per row as a new array, or raise."""
+    values = _as_numbers(name, losses)
+    if values.ndim != 1 or values.size == 0:
+        advice = "return a flat array, one number per row" if values.ndim else "do not average over rows"
+        raise ShapeError(f"{name} must be one number for each row, got shape {values.shape}; {advice}.")
+    if missing := int(np.sum(~np.isfinite(values))):
+        raise DomainError(f"{name} is NaN or infinite on {missing} of {values.size} rows.")
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 1:
+        advice = " Add a constant that does not depend on these rows, or cut it off at 0." if low < 0 else ""
+        if high > 1:
+            advice += (
+                " Divide it by its largest possible value (not by the largest on these rows), or cut it off "
+                "at 1."
+            )
+        raise DomainError(
+            f"{name} must lie in [0, 1] on each row, but goes from {low!r} to {high!r}.{advice}"
+        )
+    return np.asarray(values.astype(np.float64) + 0.0)  # -0.0 becomes 0.0
+
+
+def _as_numbers(name: str, answer: Any) -> NDArray[Any]:
+    """Return what a classifier or a loss returned as an array of numbers, or raise."""
+    values = as_array(name, answer)
+    if values.dtype.kind not in "biuf":
+        raise DtypeError(f"{name} must be numbers, got {values.dtype}.")
+    return values

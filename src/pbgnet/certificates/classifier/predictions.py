@@ -1,0 +1,186 @@
+"""The certificate of a classifier that is not stored itself, with what it answered on the rows."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.classifier.losses import RowLosses
+from pbgnet.certificates.data import Classes, Label, fingerprint_json
+from pbgnet.certificates.format import Certificate
+from pbgnet.exceptions import DamagedFileError, DtypeError, PBGNetError, ShapeError
+from pbgnet.records import Limits, Record, Sha256, read_keys
+
+SCHEMA = "pbgnet-predictions"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ExportedNetwork(Record):
+    """Which exported network answered, so that its certificate can be told from that of another.
+
+    Attributes
+    ----------
+    network : {"sign", "aggregate"}
+    dtype : {"float32", "float64"}
+        Precision of its numbers.
+    weights : str
+        Fingerprint of its weights, in that precision.
+    inputs : str
+        Fingerprint of its classes, feature names and preprocessor.
+    """
+
+    network: Annotated[str, Limits(choices=("sign", "aggregate"))]
+    dtype: Annotated[str, Limits(choices=("float32", "float64"))]
+    weights: Sha256
+    inputs: Sha256
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of all of it, which a certificate states."""
+        return fingerprint_json(self.to_dict())
+
+
+def exported_network(predict: Any) -> ExportedNetwork | None:
+    """Return which exported network a classifier, or its method `predict`, is; None if it says nothing."""
+    found = getattr(getattr(predict, "__self__", predict), "exported_network", None)
+    return found if isinstance(found, ExportedNetwork) else None
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedPredictions:
+    """A certificate and the answers it counts.
+
+    Attributes
+    ----------
+    certificate : Certificate
+    classes : tuple of str, int, bool or float
+        All labels that are known.
+    predictions : ndarray of int64, shape (n,)
+        What the classifier answered, as places among the classes.
+    reference : ndarray of int64, shape (n,) or None
+        What the certified vote answered, for a disagreement.
+    exported : ExportedNetwork or None
+        Which exported network answered, for a disagreement of one.
+    losses : RowLosses or None
+        The loss of each row, where its mean is bounded.
+
+    Examples
+    --------
+    See `certify` and `certify_by_disagreement`, which make one, `save_predictions`, `load_predictions`
+    and `verify`.
+    """
+
+    certificate: Certificate
+    classes: tuple[Label, ...]
+    predictions: NDArray[np.int64]
+    reference: NDArray[np.int64] | None = None
+    exported: ExportedNetwork | None = None
+    losses: RowLosses | None = None
+
+    def __post_init__(self) -> None:
+        classes = Classes(tuple(self.classes)).labels
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "predictions", as_answers("predictions", self.predictions, len(classes)))
+        if self.reference is not None:
+            reference = as_answers("reference", self.reference, len(classes))
+            object.__setattr__(self, "reference", reference)
+            if reference.size != self.predictions.size:
+                raise ShapeError("There must be as many answers of the reference as of the classifier.")
+        if self.losses is not None and self.losses.values.size != self.predictions.size:
+            raise ShapeError("There must be as many losses as answers of the classifier.")
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The answers in the user's own words."""
+        return Classes(self.classes).named(self.predictions)
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of classes, answers and losses."""
+        return fingerprint_predictions(self.classes, self.predictions, self.reference, self.losses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answers as plain JSON-able values; the certificate has its own form."""
+        exported = None if self.exported is None else self.exported.to_dict()
+        content = _content(self.classes, self.predictions, self.reference, self.losses)
+        return {**content, "exported": exported}
+
+    @classmethod
+    def from_dict(cls, data: object, certificate: Certificate) -> "CertifiedPredictions":
+        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        keys = ["schema", "version", "classes", "predictions", "reference", "exported", "losses"]
+        content = read_keys(data, keys)
+        version = content["version"]
+        if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
+            raise DamagedFileError(
+                f"schema and version must be {SCHEMA!r} and {SCHEMA_VERSION}, got "
+                f"{content['schema']!r:.60} and {version!r:.20}."
+            )
+        if not isinstance(content["classes"], list):
+            raise DamagedFileError(f"classes must be a list, got {content['classes']!r:.60}.")
+        for name in ("predictions", "reference"):
+            places = content[name]
+            if places is None and name == "reference":
+                continue
+            if not isinstance(places, list) or not all(type(place) is int for place in places):
+                raise DamagedFileError(f"{name} must be a list of whole numbers, got {places!r:.60}.")
+        exported = content["exported"]
+        try:
+            return cls(
+                certificate,
+                tuple(content["classes"]),
+                content["predictions"],
+                content["reference"],
+                None if exported is None else ExportedNetwork.from_dict(exported, "exported"),
+                None if content["losses"] is None else RowLosses.from_dict(content["losses"]),
+            )
+        except PBGNetError as error:
+            raise DamagedFileError(str(error)) from error
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write certificate and answers into a folder; see `save_predictions`."""
+        from pbgnet.certificates.store import save_predictions
+
+        return save_predictions(self, folder, overwrite=overwrite)
+
+
+def fingerprint_predictions(
+    classes: tuple[Label, ...],
+    predictions: NDArray[np.int64],
+    reference: NDArray[np.int64] | None = None,
+    losses: RowLosses | None = None,
+) -> str:
+    """Fingerprint the answers of a classifier, those of the vote it is compared with, and its losses."""
+    return fingerprint_json(_content(classes, predictions, reference, losses))
+
+
+def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64]:
+    """Return places among the classes as a read-only array, or raise."""
+    array: NDArray[Any] = np.asarray(places)
+    if array.ndim != 1 or array.size == 0:
+        raise ShapeError(f"{name} must be one list of at least one answer, got shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise DtypeError(f"{name} must be whole numbers, got {array.dtype}.")
+    if array.min() < 0 or array.max() >= n_classes:
+        raise ShapeError(f"{name} must lie between 0 and {n_classes - 1}, the places of the classes.")
+    result = array.astype(np.int64)
+    result.setflags(write=False)
+    return result
+
+
+def _content(
+    classes: tuple[Label, ...],
+    predictions: NDArray[np.int64],
+    reference: NDArray[np.int64] | None,
+    losses: RowLosses | None,
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": SCHEMA_VERSION,
+        "classes": list(classes),
+        "predictions": predictions.tolist(),
+        "reference": None if reference is None else reference.tolist(),
+        "losses": None if losses is None else losses.to_dict(),
+    }

@@ -1,0 +1,66 @@
+"""Rows that a classifier has seen: refused where that can be known, for the bound would not hold."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.data import check_apart, count_duplicates, fingerprint_features, row_fingerprints
+from pbgnet.exceptions import DuplicateRowsWarning, PriorLeakageError
+from pbgnet.preprocessing import column_names
+
+
+def refuse_seen_rows(
+    model: Any,
+    X: Any,  # noqa: N803
+    y: ArrayLike | None,
+    training_data: Any,
+) -> NDArray[np.uint64]:
+    """Return the fingerprints of the rows, or raise if the model has seen one; warn of duplicates."""
+    rows = row_fingerprints(X)
+    if training_data is not None:
+        table, labels = training_data if isinstance(training_data, tuple) else (training_data, None)
+        columns = column_names(X)
+        if labels is None or y is None:
+            check_apart(rows, row_fingerprints(table, columns=columns), "the classifier in training")
+        else:
+            seen = row_fingerprints(table, labels, columns)
+            check_apart(row_fingerprints(X, y), seen, "the classifier in training, with their labels")
+    refuse_rows_of_fit(model, X)
+    if count := count_duplicates(rows):
+        warnings.warn(
+            f"{count} of the {rows.size} rows repeat another one. The certificate assumes independent draws: "
+            "copies, time series and repeated measurements are none; drop or group them first.",
+            DuplicateRowsWarning,
+            stacklevel=3,
+        )
+    return rows
+
+
+def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
+    """Raise if a model that remembers its rows was given one of these.
+
+    Our estimators remember each row; a model that was saved, its whole table only. Searches and pipelines
+    are looked into: behind other steps of a pipeline, rows are compared as its last step sees them.
+    """
+    core, before = getattr(model, "__self__", model), []
+    while hasattr(core, "best_estimator_") or hasattr(core, "steps"):
+        if hasattr(core, "best_estimator_"):
+            core = core.best_estimator_
+        else:
+            before += [step for _, step in core.steps[:-1] if step not in (None, "passthrough")]
+            core = core.steps[-1][1]
+    seen = getattr(core, "row_fingerprints_", None)
+    if seen is not None:
+        for step in before:
+            X = step.transform(X)  # noqa: N806
+        names = getattr(core, "feature_names_in_", None)
+        columns = None if names is None else [str(name) for name in names]
+        check_apart(row_fingerprints(X, columns=columns), np.asarray(seen), "the classifier in fit")
+    own = getattr(getattr(core, "certificate", None), "fingerprints", None)
+    if own is not None and own.features == fingerprint_features(X):
+        raise PriorLeakageError(
+            "These are the rows the model was made from, and its certificate speaks of them already. "
+            "Certify on rows that were set apart beforehand."
+        )

@@ -1,0 +1,43 @@
+"""The user's rows: labels, fingerprints, the split, and the table prepared once for all that follows."""
+
+from pbgnet.certificates.data.duplicates import check_apart, count_duplicates, row_fingerprints
+from pbgnet.certificates.data.fingerprints import (
+    DataFingerprints,
+    describe_data,
+    fingerprint_array,
+    fingerprint_columns,
+    fingerprint_features,
+    fingerprint_json,
+    fingerprint_labels,
+    fingerprint_split,
+    fingerprint_tensors,
+    unchanged_data,
+)
+from pbgnet.certificates.data.inputs import Inputs
+from pbgnet.certificates.data.labels import Classes, Label, label_values
+from pbgnet.certificates.data.prepared import PreparedTable
+from pbgnet.certificates.data.split import Split, SplitRecord, draw_prior_rows
+
+__all__ = [
+    "Classes",
+    "DataFingerprints",
+    "Inputs",
+    "Label",
+    "PreparedTable",
+    "Split",
+    "SplitRecord",
+    "check_apart",
+    "count_duplicates",
+    "describe_data",
+    "draw_prior_rows",
+    "fingerprint_array",
+    "fingerprint_columns",
+    "fingerprint_features",
+    "fingerprint_json",
+    "fingerprint_labels",
+    "fingerprint_split",
+    "fingerprint_tensors",
+    "label_values",
+    "row_fingerprints",
+    "unchanged_data",
+]

@@ -1,0 +1,137 @@
+"""How a user's table becomes the numbers a network reads, and its answers the user's labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates.data.fingerprints import fingerprint_json
+from pbgnet.certificates.data.labels import Classes
+from pbgnet.exceptions import DamagedFileError, DtypeError, ShapeError
+from pbgnet.preprocessing import TablePreprocessor, as_numbers, check_columns, column_names, read_columns
+from pbgnet.records import read_keys
+
+SCHEMA = "pbgnet-preprocessing"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Classes, feature names and preprocessor: what stands between a user's table and the network.
+
+    Attributes
+    ----------
+    classes : Classes
+        What -1 and 1 stand for.
+    feature_names : tuple of str or None
+    preprocessor : TablePreprocessor or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.data import Classes, Inputs
+    >>> Inputs(Classes(("no", "yes"))).features(np.eye(2, dtype=int))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    classes: Classes
+    feature_names: tuple[str, ...] | None = None
+    preprocessor: TablePreprocessor | None = None
+
+    def __post_init__(self) -> None:
+        self.classes.require_two()
+        if self.feature_names is not None:
+            object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
+
+    def check_size(self, n_features: int) -> None:
+        """Raise `ShapeError` unless a network of so many features can read what comes out."""
+        if self.preprocessor is not None:
+            found: int = self.preprocessor.n_features_out_
+            source = "the preprocessor makes"
+        elif self.feature_names is not None:
+            found, source = len(self.feature_names), "there are names for"
+        else:
+            return
+        if found != n_features:
+            raise ShapeError(f"The network takes {n_features} features, but {source} {found}.")
+
+    def features(self, X: Any, n_features: int | None = None) -> Any:  # noqa: N803
+        """Return a table as float64, shape (n, n_features); sparse matrices stay sparse."""
+        if self.preprocessor is not None:
+            return self.preprocessor.transform(X)
+        found = column_names(X)
+        if hasattr(X, "tocsr"):
+            features = X.tocsr()
+        elif found is not None:
+            names = found if self.feature_names is None else self.feature_names
+            check_columns(found, names)
+            features = _numbers(X, names)
+        else:
+            array = np.asarray(X)
+            numbers = as_numbers(array)
+            features = array if numbers is None else numbers
+        if len(features.shape) != 2 or features.shape[1] != (n_features or features.shape[1]):
+            raise ShapeError(f"The model takes rows of {n_features} features, got shape {features.shape}.")
+        if features.dtype.kind not in "biuf":
+            raise DtypeError(
+                f"The model takes numbers, got {features.dtype}; it was fitted without preprocessing."
+            )
+        return features if hasattr(features, "tocsr") else features.astype(np.float64, copy=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON-able values; labels keep their type."""
+        return {
+            "schema": SCHEMA,
+            "version": SCHEMA_VERSION,
+            "classes": self.classes.to_dict(),
+            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "preprocessor": None if self.preprocessor is None else self.preprocessor.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        content = read_keys(data, ["schema", "version", "classes", "feature_names", "preprocessor"])
+        version = content["version"]
+        if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
+            raise DamagedFileError(
+                f"schema and version must be {SCHEMA!r} and {SCHEMA_VERSION}, got "
+                f"{content['schema']!r:.60} and {version!r:.20}."
+            )
+        names = content["feature_names"]
+        if names is not None and not (
+            isinstance(names, list) and all(isinstance(name, str) for name in names)
+        ):
+            raise DamagedFileError(f"feature_names must be a list of texts or null, got {names!r:.60}.")
+        if names is not None and len(set(names)) != len(names):
+            raise DamagedFileError("feature_names has a name twice.")
+        preprocessor = content["preprocessor"]
+        return cls(
+            Classes.from_dict(content["classes"]),
+            None if names is None else tuple(names),
+            None if preprocessor is None else TablePreprocessor.from_dict(preprocessor),
+        )
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of all of it."""
+        return fingerprint_json(self.to_dict())
+
+
+def _numbers(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    columns = read_columns(table, names)
+    for column in columns:
+        if column.numbers is None and set(column.texts or ()) - {"True", "False"}:
+            raise DtypeError(f"Column {column.name!r} holds text, but the model was fitted on numbers only.")
+    # True and false are 1 and 0, as scikit-learn reads them.
+    return np.stack(
+        [
+            np.array([text == "True" for text in column.texts or ()], dtype=np.float64)
+            if column.numbers is None
+            else column.numbers
+            for column in columns
+        ],
+        axis=1,
+    )

@@ -1,0 +1,164 @@
+"""Labels in the user's own words, and the classes they come from: one codec for two classes and more."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.exceptions import DamagedFileError, LabelError, PBGNetError, ShapeError
+from pbgnet.records import read_keys
+
+Label = str | int | bool | float
+
+TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
+
+KINDS = {"O": "text", "b": "true/false", "i": "whole numbers", "f": "numbers with decimals"}
+
+
+def label_values(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as an array of bool, int64, float64 or (for texts) objects; one axis, no gaps.
+
+    One column of them, shape (n, 1), is taken as well.
+    """
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ShapeError(f"Labels must be one per row, got shape {values.shape}.")
+    if values.dtype.kind in "OUT":
+        items = values.tolist()
+        if all(isinstance(item, str) for item in items):
+            return np.array(items, dtype=object)
+        if all(isinstance(item, bool | np.bool_) for item in items):
+            return np.array(items, dtype=bool)
+        if not all(isinstance(item, Real) and not isinstance(item, bool) for item in items):
+            kinds = sorted({type(item).__name__ for item in items})
+            raise LabelError(
+                f"Labels must be all text, all numbers or all true/false, without gaps; got {kinds}."
+            )
+        values = np.array(items)
+    if values.dtype.kind == "b":
+        return values
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    if values.dtype.kind != "f":
+        raise LabelError(f"Labels must be text, numbers or true/false, got {values.dtype}.")
+    if not np.isfinite(values).all():
+        raise LabelError("Labels hold missing values or infinity; drop those rows first.")
+    whole = values.astype(np.int64) if (np.abs(values) < 2.0**53).all() else values
+    return whole if (whole == values).all() and whole.dtype.kind == "i" else values.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a classifier, in the order of its codes: labels to places, and back.
+
+    Attributes
+    ----------
+    labels : tuple of str, int, bool or float
+        All of one type, different and finite.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.data import Classes
+    >>> classes = Classes(("no", "yes"))
+    >>> classes.places(["yes", "no"]), classes.signs(["yes", "no"]), classes.named([1, 0])
+    (array([1, 0]), array([ 1., -1.]), array(['yes', 'no'], dtype='<U3'))
+    """
+
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        plain = [label.item() if isinstance(label, np.generic) else label for label in self.labels]
+        kinds = {type(label) for label in plain}
+        if not plain or len(kinds) != 1 or not kinds <= set(TYPES.values()):
+            raise LabelError(
+                f"The classes must be texts, numbers or true and false alone, got {plain!r:.80}."
+            )
+        if len(set(plain)) != len(plain) or any(not -np.inf < x < np.inf for x in plain if type(x) is float):
+            raise LabelError(f"The classes must be different finite labels, got {plain!r:.80}.")
+        object.__setattr__(self, "labels", tuple(plain))
+
+    @classmethod
+    def of(cls, *sources: Any) -> "Classes":
+        """Return all labels of several lists, in ascending order; a source may be None.
+
+        Raises
+        ------
+        LabelError
+            If one list holds text and another numbers.
+        """
+        lists = [label_values(source) for source in sources if source is not None]
+        kinds = {values.dtype.kind for values in lists}
+        if len(kinds) > 1:
+            raise LabelError(
+                f"Labels and classes differ in kind: {' and '.join(sorted(KINDS[kind] for kind in kinds))}."
+            )
+        return cls(tuple(sorted({label for values in lists for label in values.tolist()})))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes as Python writes them."""
+        return tuple(map(repr, self.labels))
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The classes as scikit-learn's `classes_`."""
+        return np.array(self.labels)
+
+    def require_two(self) -> "Classes":
+        """Return the classes if they are two, as a network with one output needs."""
+        if len(self) != 2:
+            raise LabelError(
+                f"The certificate of a network speaks of two classes, got {len(self)}: {self.labels!r:.80}."
+            )
+        return self
+
+    def places(self, y: ArrayLike, who: str = "There is") -> NDArray[np.int64]:
+        """Return the place of each label among the classes; `who` gave the labels, for the message."""
+        values, kind = label_values(y), label_values(list(self.labels)).dtype.kind
+        if values.dtype.kind == "f" and kind != "f":
+            raise LabelError(
+                f"{who} numbers with decimals, such as {float(values[0]):g}, where the labels are "
+                f"{KINDS[kind]}: probabilities or scores are no labels; turn them into the label of the "
+                "chosen class."
+            )
+        same_kind = values.dtype.kind == kind or {values.dtype.kind, kind} == {"i", "f"}
+        found = {label: k for k, label in enumerate(self.labels)} if same_kind else {}
+        unknown = [label for label in dict.fromkeys(values.tolist()) if label not in found]
+        if unknown:
+            raise LabelError(
+                f"{who} the unknown label {unknown[0]!r:.60}; known are "
+                f"{', '.join(map(repr, self.labels[:5]))}{' ...' if len(self) > 5 else ''}. If it is a class "
+                "that no row here has, name all with classes."
+            )
+        return np.array([found[label] for label in values.tolist()], dtype=np.int64)
+
+    def signs(self, y: ArrayLike) -> NDArray[np.float64]:
+        """Return -1 for the first of two classes and 1 for the second."""
+        return np.where(self.require_two().places(y, "y holds") == 1, 1.0, -1.0)
+
+    def named(self, places: ArrayLike) -> NDArray[Any]:
+        """Return the labels at places among the classes."""
+        return self.array[np.asarray(places, dtype=np.int64)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON-able values; labels keep their type."""
+        return {"type": type(self.labels[0]).__name__, "values": list(self.labels)}
+
+    @classmethod
+    def from_dict(cls, data: object) -> "Classes":
+        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        content = read_keys(data, ["type", "values"], "classes")
+        kind, values = TYPES.get(str(content["type"])), content["values"]
+        if kind is None or not isinstance(values, list) or not all(type(value) is kind for value in values):
+            raise DamagedFileError(f"classes must be values of one type, got {content!r:.80}.")
+        try:
+            return cls(tuple(values))
+        except PBGNetError as error:
+            raise DamagedFileError(f"classes: {error}") from error

@@ -1,0 +1,105 @@
+"""A table, prepared once: what the estimator, the certificate, the report and `verify` all work on."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from pbgnet.certificates.data.duplicates import count_duplicates, row_fingerprints
+from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_data
+from pbgnet.certificates.data.inputs import Inputs
+from pbgnet.certificates.data.labels import label_values
+from pbgnet.certificates.data.split import Split
+from pbgnet.exceptions import ShapeError
+from pbgnet.preprocessing import count_rows
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable:
+    """A table with labels and a split; numbers and fingerprints are computed once, when first asked for.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
+        The whole table as the user has it.
+    y : array_like, shape (N,) or (N, 1)
+        The labels as the user has them.
+    inputs : Inputs
+        How rows become numbers; a preprocessor in it is fitted.
+    split : Split
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.data import Classes, Inputs, PreparedTable, Split
+    >>> inputs = Inputs(Classes(("no", "yes")))
+    >>> table = PreparedTable(np.eye(3), ["no", "yes", "no"], inputs, Split([0], [1, 2]))
+    >>> table.certified[1]
+    tensor([ 1., -1.], dtype=torch.float64)
+    """
+
+    X: Any
+    y: ArrayLike
+    inputs: Inputs
+    split: Split
+
+    def __post_init__(self) -> None:
+        if count_rows(self.X) != self.labels.size:
+            raise ShapeError(
+                f"The table has {count_rows(self.X)} rows, but there are {self.labels.size} labels."
+            )
+        self.split.check_within(self.n_rows)
+
+    @functools.cached_property
+    def labels(self) -> NDArray[Any]:
+        """The labels, one axis, of one type."""
+        return label_values(self.y)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.labels.size)
+
+    @functools.cached_property
+    def features(self) -> Any:
+        """All rows as numbers, float64; sparse matrices stay sparse."""
+        return self.inputs.features(self.X)
+
+    @functools.cached_property
+    def signs(self) -> NDArray[np.float64]:
+        """All labels as -1 and 1."""
+        return self.inputs.classes.signs(self.labels)
+
+    @functools.cached_property
+    def fingerprints(self) -> DataFingerprints:
+        """Of features, labels and column names."""
+        return describe_data(self.X, self.y)
+
+    @functools.cached_property
+    def row_fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features."""
+        return row_fingerprints(self.X)
+
+    @functools.cached_property
+    def n_duplicates(self) -> int:
+        """How many certified rows repeat the features of another row of the table."""
+        rows = self.split.certified_rows
+        return count_duplicates(self.row_fingerprints[rows], np.delete(self.row_fingerprints, rows))
+
+    def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:
+        """Return features and labels -1 and 1 of some rows."""
+        return self.features[rows], torch.from_numpy(self.signs[rows])
+
+    @property
+    def certified(self) -> tuple[Any, Tensor]:
+        """The certified rows."""
+        return self.examples(self.split.certified_rows)
+
+    @property
+    def apart(self) -> tuple[Any, Tensor]:
+        """The prior rows."""
+        return self.examples(self.split.prior_rows)

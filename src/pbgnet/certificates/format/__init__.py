@@ -1,0 +1,41 @@
+"""What a certificate is: its records, and how versions of it are written, read and worded."""
+
+from pbgnet.certificates.format.certificate import (
+    Certificate,
+    Choices,
+    CountedRows,
+    Fingerprints,
+    Software,
+    Union,
+    certificate_schema,
+)
+from pbgnet.certificates.format.numbers import round_up
+from pbgnet.certificates.format.subjects import (
+    AggregationRecord,
+    ClassifierSubject,
+    DisagreementSubject,
+    NetworkRecord,
+    NetworkSubject,
+    PreprocessingRecord,
+    PriorRecord,
+    ReferenceRecord,
+)
+
+__all__ = [
+    "AggregationRecord",
+    "Certificate",
+    "Choices",
+    "ClassifierSubject",
+    "CountedRows",
+    "DisagreementSubject",
+    "Fingerprints",
+    "NetworkRecord",
+    "NetworkSubject",
+    "PreprocessingRecord",
+    "PriorRecord",
+    "ReferenceRecord",
+    "Software",
+    "Union",
+    "certificate_schema",
+    "round_up",
+]

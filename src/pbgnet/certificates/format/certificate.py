@@ -1,0 +1,346 @@
+"""The certificate: what was proved, from which numbers, about which predictor, on which rows.
+
+Its JSON form is versioned: a module such as `version1` owns how a version is read, written and worded. The
+sentences are made from the numbers; `verify` compares the two, so new words are a new version.
+"""
+
+import json
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, Any, Self
+
+from pbgnet.certificates.data import fingerprint_json
+from pbgnet.certificates.format import version1
+from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
+from pbgnet.certificates.routes import ERROR_RATE, LINEAR_LOSS, Claim
+from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.records import (
+    Count,
+    Limits,
+    OpenProbability,
+    PositiveCount,
+    Probability,
+    Record,
+    Sha256,
+    json_schema,
+    parse_json,
+)
+
+SCHEMA = "pbgnet-certificate"
+
+VERSIONS: dict[int, ModuleType] = {1: version1}
+"""Readers, writers and words; the last is what certificates are issued in."""
+
+
+@dataclass(frozen=True)
+class Union(Record):
+    """Something that was chosen after looking at the certified rows, or several claims made at once.
+
+    Attributes
+    ----------
+    what : str
+    count : int
+        Number of possibilities; delta is divided by it.
+    """
+
+    what: str
+    count: PositiveCount
+
+
+@dataclass(frozen=True)
+class Choices(Record):
+    """What was chosen, and what the choosing cost.
+
+    Attributes
+    ----------
+    certificate : str
+        What was asked for: "seeger", "mixture", "vote", "held-out", "auto", or "disagreement".
+    on_prior_rows : tuple of str
+        Chosen on the prior rows alone, which costs nothing.
+    unions : tuple of Union
+        Paid for: the share of each claim is `delta_per_prior` divided by all counts.
+    candidates : tuple of str
+        The routes to the bound on the error rate between which the certified rows decided.
+    """
+
+    certificate: str
+    on_prior_rows: tuple[str, ...] = ()
+    unions: tuple[Union, ...] = ()
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def n_shares(self) -> int:
+        """Into how many parts delta was divided."""
+        product = 1
+        for union in self.unions:
+            product *= union.count
+        return product
+
+
+@dataclass(frozen=True)
+class CountedRows(Record):
+    """What was counted on the certified rows, of the predictor that is deployed.
+
+    Attributes
+    ----------
+    n : int
+        Number of certified rows; for a disagreement, of unlabelled ones.
+    n_errors : int
+        Number of them the predictor gets wrong; for a disagreement, on which the two predictors differ.
+    empirical_error_rate : float
+        `n_errors / n`.
+    n_duplicates : int
+        Number of certified rows that repeat the features of another row of the table, prior rows
+        included.
+    """
+
+    n: PositiveCount
+    n_errors: Count
+    empirical_error_rate: Probability
+    n_duplicates: Count
+
+
+@dataclass(frozen=True)
+class Fingerprints(Record):
+    """SHA-256 of the data the proof speaks of; see `pbgnet.certificates.describe_data`.
+
+    Attributes
+    ----------
+    data
+        All rows given: features, labels and column names together.
+    features, labels, columns
+        Each of them alone, so that `verify` can say which one changed; columns is None without names,
+        labels where the rows have none.
+    split
+        Which rows made the prior and which were certified.
+    """
+
+    data: Sha256
+    features: Sha256
+    labels: Sha256 | None
+    columns: Sha256 | None
+    split: Sha256
+
+
+@dataclass(frozen=True)
+class Software(Record):
+    """Software that issued the certificate."""
+
+    pbgnet: str
+    torch: str
+    numpy: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Words(Record):
+    """The sentences and the seal as a file holds them; the certificate makes them anew from its content."""
+
+    statement: str
+    predictors: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    comparison: str
+    seal: Sha256
+
+
+@dataclass(frozen=True)
+class Certificate(Record):
+    """A proved bound on the risk of a classifier, with all it rests on.
+
+    Made by `certify`, `certify_network` and `certify_by_disagreement`; read with `Certificate.from_json`;
+    checked by `verify`.
+
+    Attributes
+    ----------
+    confidence, delta : float
+        The claims may fail with probability delta = 1 - confidence over the draw of the rows.
+    n_priors : int
+        Number of priors (without a network: of classifiers) among which the choice was made; each pays a
+        share of delta.
+    delta_per_prior : float
+        The share.
+    claims : tuple of Claim
+        What is proved, all of it together at the confidence.
+    alternatives : tuple of Claim
+        For comparison: what other routes give on the same rows, each valid by itself had it been chosen
+        beforehand.
+    choices : Choices
+        What was chosen where, and what it cost.
+    inputs : CountedRows
+        What was counted.
+    subject : NetworkSubject, ClassifierSubject or DisagreementSubject
+        What was certified.
+    n_rows_total : int
+        Number of rows of the table given: prior rows, certified rows and any others.
+    fingerprints : Fingerprints
+    versions : Software
+    issued_at : str
+        UTC, ISO 8601.
+    version : int
+        Of the format; a certificate that was read is written back in its own version.
+    written : Words or None
+        The sentences and the seal found in the file this certificate was read from.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import Certificate
+    >>> Certificate.from_json("{}")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: The content lacks the key schema.
+    """
+
+    confidence: OpenProbability
+    delta: OpenProbability
+    n_priors: PositiveCount
+    delta_per_prior: OpenProbability
+    claims: tuple[Claim, ...]
+    alternatives: tuple[Claim, ...]
+    choices: Choices
+    inputs: CountedRows
+    subject: Subject
+    n_rows_total: PositiveCount
+    fingerprints: Fingerprints
+    versions: Software
+    issued_at: Annotated[str, Limits(pattern=r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")]
+    version: Annotated[int, Limits(low=1, high=max(VERSIONS))] = max(VERSIONS)
+    written: Words | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if sum(claim.quantity == ERROR_RATE and claim.given_class is None for claim in self.claims) != 1:
+            raise DomainError("claims must hold exactly one bound on the error rate over all rows.")
+        for claim in self.claims:
+            if (claim.predictor == "classifier") == self.of_network or "discarded" in claim.predictor:
+                raise DomainError(f"claims cannot speak of {claim.predictor}, which is not what is deployed.")
+            if (claim.route == "disagreement") != isinstance(self.subject, DisagreementSubject):
+                raise DomainError("a disagreement needs its reference, and no other route has one.")
+
+    @property
+    def of_network(self) -> bool:
+        """Whether it speaks of a network of this package."""
+        return isinstance(self.subject, NetworkSubject)
+
+    @property
+    def network(self) -> NetworkSubject:
+        """The subject, where it is a network."""
+        if not isinstance(self.subject, NetworkSubject):
+            raise DomainError("This certificate speaks of a classifier that is not a network of pbgnet.")
+        return self.subject
+
+    @property
+    def error_rate(self) -> Claim:
+        """The bound on the error rate of the classifier that is deployed."""
+        return next(c for c in self.claims if c.quantity == ERROR_RATE and c.given_class is None)
+
+    @property
+    def linear_loss(self) -> Claim | None:
+        """The bound on its expected linear loss, where one is claimed."""
+        return next((c for c in self.claims if c.quantity == LINEAR_LOSS), None)
+
+    @property
+    def expected_loss(self) -> Claim | None:
+        """The bound on its expected linear, or other, loss, where one is claimed."""
+        return next((c for c in self.claims if c.quantity != ERROR_RATE), None)
+
+    @property
+    def class_conditional(self) -> tuple[Claim, ...]:
+        """The bounds on the error rate among rows of one class, where they are claimed."""
+        return tuple(claim for claim in self.claims if claim.given_class is not None)
+
+    def alternative(self, quantity: str, route: str) -> Claim | None:
+        """Return what another route gives, for comparison; see `pbgnet.certificates.ROUTES`."""
+        return next((c for c in self.alternatives if (c.quantity, c.route) == (quantity, route)), None)
+
+    @property
+    def statement(self) -> str:
+        """The sentence a person reads; its numbers are rounded up."""
+        return str(self._format.statement(self))
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Which predictors the numbers speak of, and which they do not, one sentence each."""
+        return tuple(self._format.predictors(self))
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must be true for the statement to hold, one sentence each."""
+        return tuple(self._format.assumptions(self))
+
+    @property
+    def comparison(self) -> str:
+        """What the alternatives are, in a sentence."""
+        return str(self._format.COMPARISON)
+
+    @property
+    def _format(self) -> ModuleType:
+        return VERSIONS[self.version]
+
+    @property
+    def seal(self) -> str:
+        """The fingerprint of everything else in the certificate.
+
+        It makes `verify` notice a field edited by hand that nothing else depends on, such as a
+        description or a version. It is no security: whoever changes a field can make a new seal.
+        """
+        return fingerprint_json(self._unsealed())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain JSON-able values, sentences first and the seal last."""
+        return {**self._unsealed(), "seal": self.seal}
+
+    def _unsealed(self) -> dict[str, Any]:
+        content = super().to_dict()
+        del content["written"], content["version"]
+        return {"schema": SCHEMA, "version": self.version, **self._format.write(self, content)}
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "") -> Self:
+        """Read a certificate of any version from parsed JSON; see `Record.from_dict`."""
+        if not isinstance(data, dict):
+            return super().from_dict(data, where)  # which says what is wrong
+        for key in ("schema", "version", "seal"):
+            if key not in data:
+                raise DamagedFileError(f"The content lacks the key {key}.")
+        schema, version = data["schema"], data["version"]
+        if schema != SCHEMA:
+            raise DamagedFileError(f"schema must be {SCHEMA!r}, got {schema!r:.60}.")
+        if type(version) is not int or version not in VERSIONS:
+            raise DamagedFileError(
+                f"version must be 1 to {max(VERSIONS)}, got {version!r:.60}. A newer pbgnet may read it."
+            )
+        for key in ("written", "kind"):
+            if key in data:
+                raise DamagedFileError(f"The content has the unknown key {key}.")
+        content = {key: value for key, value in data.items() if key not in ("schema", "version")}
+        return super().from_dict({**VERSIONS[version].read(content), "version": version}, where)
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON text; floats are written exactly."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a certificate, strictly.
+
+        Raises
+        ------
+        DamagedFileError
+            If the text is not a certificate of a known version; the message names the key.
+        """
+        return cls.from_dict(parse_json(text))
+
+
+def certificate_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the newest version of certificates, as other programs read it."""
+    schema, version = json_schema(Certificate), max(VERSIONS)
+    properties = {name: part for name, part in schema["properties"].items() if name != "written"}
+    words = Words.schema({})["properties"]
+    properties = {"schema": {"const": SCHEMA}, **properties, "version": {"const": version}, **words}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"pbgnet certificate, version {version}",
+        **schema,
+        "properties": properties,
+        "required": list(properties),
+    }

@@ -1,0 +1,23 @@
+"""Numbers in print: a bound may grow there, never shrink."""
+
+from decimal import ROUND_CEILING, Decimal
+
+
+def round_up(value: float, digits: int = 4) -> str:
+    """Write a number with that many decimals, rounded up.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import round_up
+    >>> round_up(0.04001), round_up(0.04)
+    ('0.0401', '0.0401')
+    >>> round_up(0.25)
+    '0.2500'
+    """
+    # Decimal(float) is exact: the double nearest to 0.04 lies above it, hence 0.0401.
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+
+
+def percent(confidence: float) -> str:
+    """Write a probability as a percentage, without rounding: 99.9 for 0.999."""
+    return format((Decimal(repr(confidence)) * 100).normalize(), "f")

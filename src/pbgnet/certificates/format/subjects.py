@@ -1,0 +1,197 @@
+"""What a certificate speaks of: a network, a classifier known by its answers, or one compared with a vote."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pbgnet.certificates.data import SplitRecord
+from pbgnet.certificates.routes import Claim
+from pbgnet.records import (
+    Count,
+    Limits,
+    NonNegative,
+    PositiveCount,
+    Probability,
+    Record,
+    Seed,
+    Sha256,
+)
+
+Size = Annotated[int, Limits(low=1, high=2**31)]
+
+
+@dataclass(frozen=True)
+class NetworkRecord(Record):
+    """The sizes of the network, after preprocessing; see `pbgnet.networks.Architecture`."""
+
+    n_features: Size
+    hidden_layer_sizes: tuple[Size, ...]
+    intercept: bool
+
+
+@dataclass(frozen=True)
+class AggregationRecord(Record):
+    """How the layers were computed for the certificate.
+
+    Attributes
+    ----------
+    method : {"fourier", "monte_carlo"}
+        By the Fourier sum; or the empirical risk was estimated from draws, which pay a share of delta.
+    tolerance : float
+        Largest truncation error of each layer in the Fourier sum, which the vote is computed by in any
+        case.
+    n_samples, seed : int or None
+        Draws per row and the seed of ``torch.Generator().manual_seed(seed)`` on the CPU; None by Fourier.
+    """
+
+    method: Annotated[str, Limits(choices=("fourier", "monte_carlo"))]
+    tolerance: Annotated[float, Limits(low=0.0, high=1.0, open_low=True)]
+    n_samples: PositiveCount | None = None
+    seed: Seed | None = None
+
+
+@dataclass(frozen=True)
+class PriorRecord(Record):
+    """How the prior came about.
+
+    Attributes
+    ----------
+    how : {"random", "zero", "pretrained", "given"}
+        Drawn from a seed; all zero; trained on the prior rows; or handed in by the user.
+    description : str
+        One sentence for people.
+    seed : int or None
+        Seed of the first weights: ``torch.Generator().manual_seed(seed)`` on the CPU, in float64.
+        Needed where the prior is "random", so that anyone can draw it again; None elsewhere.
+    initialisation : str or None
+        Name in `pbgnet.networks.INITIALISATIONS`; "xavier_normal" where the prior is "random" and
+        nothing is said.
+    n_rows : int
+        Number of rows the prior was trained on: all prior rows where it is "pretrained", 0 where it saw
+        none.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import PriorRecord
+    >>> PriorRecord("random", "drawn before the data were seen", seed=7).n_rows
+    0
+    """
+
+    how: Annotated[str, Limits(choices=("random", "zero", "pretrained", "given"))]
+    description: str = ""
+    seed: Seed | None = None
+    initialisation: str | None = None
+    n_rows: Count = 0
+
+
+@dataclass(frozen=True)
+class PreprocessingRecord(Record):
+    """Whether preprocessing is part of what was proved.
+
+    Attributes
+    ----------
+    status : {"none", "inside", "outside"}
+        None at all; fitted on the prior rows alone, so the proof covers it; or fitted by someone else
+        on rows this package knows nothing of.
+    description : str
+        One sentence for people.
+    """
+
+    status: Annotated[str, Limits(choices=("none", "inside", "outside"))] = "none"
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class NetworkSubject(Record):
+    """A network of this package, which is stored with its certificate.
+
+    Attributes
+    ----------
+    network, aggregation, prior, preprocessing, split
+        What it is and how it came about.
+    empirical_risk, numerical_error : float
+        Mean linear loss of the aggregate on the certified rows, as computed, and the proved bound on its
+        distance from the exact one.
+    divergence : float
+        KL(posterior || prior), rounded up.
+    n_left_out : int
+        Number of rows of the table that are neither prior nor certified rows.
+    prior_weights, posterior_weights : str
+        Fingerprints, in float64.
+    inputs : str
+        Fingerprint of classes, feature names and preprocessor.
+    """
+
+    kind: ClassVar[str] = "network"
+
+    network: NetworkRecord
+    aggregation: AggregationRecord
+    prior: PriorRecord
+    preprocessing: PreprocessingRecord
+    split: SplitRecord
+    empirical_risk: Probability
+    numerical_error: NonNegative
+    divergence: NonNegative
+    n_left_out: Count
+    prior_weights: Sha256
+    posterior_weights: Sha256
+    inputs: Sha256
+
+
+@dataclass(frozen=True)
+class ClassifierSubject(Record):
+    """A classifier of which nothing is known but what it answered.
+
+    Attributes
+    ----------
+    answers : str
+        Fingerprint of the classes, the answers and the losses that are stored.
+    """
+
+    kind: ClassVar[str] = "classifier"
+
+    answers: Sha256
+
+
+@dataclass(frozen=True)
+class ReferenceRecord(Record):
+    """The certified vote that another classifier was compared with.
+
+    Attributes
+    ----------
+    seal : str
+        Fingerprint of its certificate.
+    claim : Claim
+        Its bound on the error rate, at the share of delta it has here.
+    n_priors : int
+        Number of priors its own delta is shared between.
+    n_shares : int
+        Into how many parts its own delta is divided besides.
+    """
+
+    seal: Sha256
+    claim: Claim
+    n_priors: PositiveCount
+    n_shares: PositiveCount
+
+
+@dataclass(frozen=True)
+class DisagreementSubject(Record):
+    """A classifier that was compared with a certified vote.
+
+    Attributes
+    ----------
+    answers : str
+        Fingerprint of the classes, and of what the two answered.
+    reference : ReferenceRecord
+    exported : str or None
+        Fingerprint of kind, precision, weights and inputs, where the classifier is an exported network.
+    """
+
+    kind: ClassVar[str] = "disagreement"
+
+    answers: Sha256
+    reference: ReferenceRecord
+    exported: Sha256 | None = None
+
+
+Subject = NetworkSubject | ClassifierSubject | DisagreementSubject

@@ -1,0 +1,281 @@
+"""Version 1 of the format: how a certificate is written and read, and all its sentences.
+
+New words, or another form, are a new version: one more module like this one.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from pbgnet.certificates.format.numbers import percent, round_up
+from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject
+from pbgnet.exceptions import DamagedFileError
+
+if TYPE_CHECKING:
+    from pbgnet.certificates.format.certificate import Certificate
+
+WORDS = ("statement", "assumptions", "predictors", "comparison")
+"""Keys of the sentences, which are made from the other content."""
+
+COMPARISON = (
+    "For comparison: each alternative is valid by itself, had it been chosen beforehand; they do not hold "
+    "together at the stated confidence."
+)
+
+PREDICTOR_WORDS = {
+    "aggregate": (
+        "The aggregate: the average of the binary activated network over its Gaussian posterior, under the "
+        "linear loss; equally the chance that one network drawn from the posterior errs."
+    ),
+    "vote": "The vote: the deterministic classifier that answers with the sign of the aggregate.",
+    "prior's vote": (
+        "The prior's vote: the deterministic classifier that answers with the sign of the prior's aggregate. "
+        "It is what is deployed; a posterior that was trained on the certified rows was not kept."
+    ),
+    "classifier": "The classifier as it answered on these rows; nothing is known of how it was made.",
+}
+AGGREGATE_OF_TREE = (
+    "The aggregate: the average over the Gaussian posterior of the paper's tree network, in which each "
+    "neuron has its own copy of the layers below it, under the linear loss; equally the chance that one such "
+    "tree drawn from the posterior errs. With two or more hidden layers this is not the average of the plain "
+    "network."
+)
+EXPORTED = (
+    "The exported network as it answered on these rows, known by the fingerprint of its kind, precision, "
+    "weights and inputs."
+)
+LOSS_WORDS = {
+    "linear loss": (
+        "The linear loss: 1 minus the probability that the classifier gives to the true label; equally the "
+        "chance to err of an answer drawn by its probabilities."
+    ),
+    "brier loss": (
+        "The brier loss: half the squared distance between the probabilities of the classifier and 1 for "
+        "the true label, 0 for the others."
+    ),
+}
+LOSS_SETTLED = "The loss was settled before these rows were looked at: no other was tried."
+LOSS_OF_ROW = "The loss of a row depends on that row, its label and the classifier alone, not on other rows."
+OWN_LOSS = "is a function of the user's, of classifier, row and label, with values in [0, 1]."
+NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
+
+PREPROCESSING_WORDS = {
+    "none": "The features were used as given, with no preprocessing.",
+    "inside": (
+        "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones."
+    ),
+    "outside": (
+        "The preprocessing is outside the proof: the bound holds only if it was fixed without looking at "
+        "the certified rows."
+    ),
+}
+SPLIT_WORDS = {
+    "drawn": "The rows of the prior were drawn at random, from the seed stated, without looking at any row.",
+    "given": (
+        "The rows of the prior were chosen by the user, who vouches that the choice does not depend on the "
+        "certified rows' labels."
+    ),
+}
+PRIOR_WORDS = {
+    "random": "The prior was drawn at random, from the seed stated, without looking at any row.",
+    "zero": "The prior is zero and saw no row.",
+    "pretrained": "The prior was trained on the prior rows alone and never saw a certified row.",
+    "given": "The prior was given by the user, who vouches that it does not depend on the certified rows.",
+}
+
+SUBJECTS = {
+    "vote": "the error rate of the vote",
+    "prior's vote": "the error rate of the prior's vote, which is what is deployed,",
+    "classifier": "the error rate of the classifier",
+}
+
+
+def write(certificate: "Certificate", content: dict[str, Any]) -> dict[str, Any]:
+    """Put the sentences before the content."""
+    return {
+        "statement": statement(certificate),
+        "assumptions": list(assumptions(certificate)),
+        "predictors": list(predictors(certificate)),
+        "comparison": COMPARISON,
+        **content,
+    }
+
+
+def read(data: dict[str, Any]) -> dict[str, Any]:
+    """Take the sentences and the seal apart from the content."""
+    keys = (*WORDS, "seal")
+    if absent := [key for key in keys if key not in data]:
+        raise DamagedFileError(f"The content lacks the key {absent[0]}.")
+    content = {key: value for key, value in data.items() if key not in keys}
+    return {**content, "written": {key: data[key] for key in keys}}
+
+
+def statement(certificate: "Certificate") -> str:
+    """Return the sentence a person reads."""
+    rate, loss = certificate.error_rate, certificate.linear_loss if certificate.of_network else None
+    confidence = percent(certificate.confidence)
+    if isinstance(certificate.subject, DisagreementSubject):
+        return _disagreement(certificate, confidence)
+    rows = "row" if rate.evidence.n == 1 else "rows"
+    head = (
+        f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified {rows}"
+        f"{_sign_vectors(certificate)}, "
+    )
+    if loss is not None:
+        bounded = f"the expected linear loss of the aggregate is at most {round_up(loss.value)}, "
+        if rate.value < 1:
+            bounded += f"so the error rate of its vote is at most {round_up(rate.value)}"
+        else:
+            bounded += "which says nothing about the error rate of its vote"
+    elif rate.value < 1:
+        bounded = f"{SUBJECTS[rate.predictor]} is at most {round_up(rate.value)}"
+    else:
+        bounded = f"nothing is proved about {SUBJECTS[rate.predictor].rstrip(',')}"
+    return f"{head}{bounded}{_further_claims(certificate)}."
+
+
+def predictors(certificate: "Certificate") -> tuple[str, ...]:
+    """Say which predictors the claims speak of, and which one they do not."""
+    named = dict.fromkeys(claim.predictor for claim in certificate.claims)
+    words = dict(PREDICTOR_WORDS)
+    subject = certificate.subject
+    if isinstance(subject, NetworkSubject) and len(subject.network.hidden_layer_sizes) > 1:
+        words["aggregate"] = AGGREGATE_OF_TREE
+    if isinstance(subject, DisagreementSubject) and subject.exported is not None:
+        words["classifier"] = EXPORTED
+    covered = tuple(words[name] for name in named)
+    if certificate.of_network:
+        return (*covered, NOT_COVERED)
+    loss = certificate.expected_loss
+    if loss is None:
+        return covered
+    return (*covered, LOSS_WORDS.get(loss.quantity, f"The {loss.quantity} {OWN_LOSS}"))
+
+
+def assumptions(certificate: "Certificate") -> tuple[str, ...]:
+    """Return what must be true for the statement to hold."""
+    rows = "unlabelled" if isinstance(certificate.subject, DisagreementSubject) else "certified"
+    return (
+        f"The {rows} rows are independent draws from one distribution, that of the rows to be classified.",
+        *_duplicates(certificate, rows),
+        *(_of_network(certificate) if certificate.of_network else _of_classifier(certificate)),
+        *_choices(certificate),
+    )
+
+
+def _further_claims(certificate: "Certificate") -> str:
+    """Return what is claimed of each class, and of the loss of a classifier."""
+    claims, told, open_end = certificate.class_conditional, "", ""
+    something = certificate.error_rate.value < 1 or bool(claims)
+    if claims:
+        parts = [f"at most {round_up(c.value)} among rows of class {c.given_class}" for c in claims]
+        told += f"; it is {', '.join(parts[:-1])} and {parts[-1]}"
+    if not certificate.of_network and (loss := certificate.expected_loss) is not None:
+        if loss.value < 1:
+            told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
+        else:
+            open_end = f"{'; nothing is proved' if something else ', nor'} about its expected {loss.quantity}"
+    return told + (", all together" if told and something else "") + open_end
+
+
+def _sign_vectors(certificate: "Certificate") -> str:
+    """Name the other thing that was drawn, where the empirical risk is a sampled one."""
+    draws = certificate.network.aggregation.n_samples if certificate.of_network else None
+    if draws is None:
+        return ""
+    return f" and of the {draws} {'sign vector' if draws == 1 else 'sign vectors'} per row"
+
+
+def _disagreement(certificate: "Certificate", confidence: str) -> str:
+    rate, subject = certificate.error_rate, certificate.subject
+    assert isinstance(subject, DisagreementSubject)
+    reference = subject.reference
+    head = (
+        f"With confidence {confidence} %, over the draws of the {reference.claim.evidence.n} rows certified "
+        f"before and of {rate.evidence.n} rows without labels, "
+    )
+    if rate.value >= 1:
+        return f"{head}nothing is proved about the error rate of the classifier."
+    return (
+        f"{head}the error rate of the classifier is at most {round_up(rate.value)}: at most "
+        f"{round_up(reference.claim.value)} for the certified vote, and the rest for the "
+        f"{certificate.inputs.n_errors} rows on which the two disagree."
+    )
+
+
+def _duplicates(certificate: "Certificate", rows: str) -> tuple[str, ...]:
+    count = certificate.inputs.n_duplicates
+    if not count:
+        return ()
+    another = "another row of the table, prior rows included" if certificate.of_network else "another one"
+    return (f"{count} of the {rows} rows repeat {another}; independent draws may, copies may not.",)
+
+
+def _of_network(certificate: "Certificate") -> tuple[str, ...]:
+    prior, preprocessing = certificate.network.prior, certificate.network.preprocessing
+    if certificate.n_priors == 1:
+        count = "One prior was possible: no other could have been chosen after looking at the certified rows."
+    else:
+        count = (
+            f"At most {certificate.n_priors} priors could have been chosen after looking at the certified "
+            "rows (other widths, depths, seeds or pre-trainings count); the confidence holds for all of them "
+            "together."
+        )
+    text = preprocessing.description.strip().rstrip(".")
+    return (
+        PRIOR_WORDS[prior.how],
+        *_split(certificate),
+        count,
+        PREPROCESSING_WORDS[preprocessing.status].rstrip(".") + (f" ({text})" if text else "") + ".",
+        "The numbers speak of the predictors named, not of the plain sign network.",
+    )
+
+
+def _split(certificate: "Certificate") -> tuple[str, ...]:
+    inputs, how, left_out = certificate.inputs, certificate.network.split.how, certificate.network.n_left_out
+    told = []
+    if how in SPLIT_WORDS and certificate.n_rows_total > inputs.n + left_out:
+        told.append(SPLIT_WORDS[how])
+    if left_out:
+        rows = "1 row of the table is" if left_out == 1 else f"{left_out} rows of the table are"
+        told.append(
+            f"{rows} neither prior nor certified: left out by the user, who vouches that this was done "
+            "without looking at anything."
+        )
+    return tuple(told)
+
+
+def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
+    if certificate.n_priors == 1:
+        count = "It is one classifier, not the best of several on these rows."
+    else:
+        count = (
+            f"It is one of at most {certificate.n_priors} classifiers; the confidence holds for all of them "
+            "together."
+        )
+    if isinstance(certificate.subject, DisagreementSubject):
+        return (
+            "The classifier and the certified vote were fixed before these rows were seen, or do not depend "
+            "on them.",
+            count,
+            "The shares of delta of the two were fixed before these rows were seen.",
+            "The certificate of the vote holds at the share of delta stated.",
+        )
+    return (
+        "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
+        count,
+        *(() if certificate.expected_loss is None else (LOSS_SETTLED, LOSS_OF_ROW)),
+    )
+
+
+def _choices(certificate: "Certificate") -> tuple[str, ...]:
+    choices = certificate.choices
+    told = []
+    if certificate.of_network and len(choices.candidates) == 1:
+        route = choices.candidates[0]
+        told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
+    seed = certificate.network.aggregation.seed if certificate.of_network else None
+    if seed is not None:
+        told.append(f"The seed of the sign vectors, {seed}, was fixed beforehand: no other was tried.")
+    if choices.on_prior_rows:
+        told.append(f"Chosen on the prior rows alone, at no cost: {', '.join(choices.on_prior_rows)}.")
+    told += [f"Paid for by dividing delta by {union.count}: {union.what}." for union in choices.unions]
+    return tuple(told)

@@ -1,0 +1,39 @@
+"""Networks of this package: evaluated exactly, certified by the routes, and kept as models."""
+
+from pbgnet.certificates.network.evaluation import LARGEST_ERROR, TOLERANCE, Answers, certifiable, evaluate
+from pbgnet.certificates.network.issue import learned_from, now, prior_problem, situation_of, software
+from pbgnet.certificates.network.model import CertifiedModel, certify_network, certify_prepared
+from pbgnet.certificates.network.strategy import (
+    Proposal,
+    Situation,
+    candidate_names,
+    chosen_on_prior_rows,
+    others_than,
+    unions,
+)
+from pbgnet.certificates.network.terms import Terms, check_class_size, delta_of
+
+__all__ = [
+    "LARGEST_ERROR",
+    "TOLERANCE",
+    "Answers",
+    "CertifiedModel",
+    "Proposal",
+    "Situation",
+    "Terms",
+    "candidate_names",
+    "certifiable",
+    "certify_network",
+    "certify_prepared",
+    "check_class_size",
+    "chosen_on_prior_rows",
+    "delta_of",
+    "evaluate",
+    "learned_from",
+    "now",
+    "others_than",
+    "prior_problem",
+    "situation_of",
+    "software",
+    "unions",
+]

@@ -1,0 +1,183 @@
+"""Issuing the certificate of a network: its bounds on the certified rows, and all they rest on."""
+
+import datetime
+import platform
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+import pbgnet
+from pbgnet.certificates.data import PreparedTable, fingerprint_split, fingerprint_tensors
+from pbgnet.certificates.format import (
+    AggregationRecord,
+    Certificate,
+    CountedRows,
+    Fingerprints,
+    NetworkRecord,
+    NetworkSubject,
+    PreprocessingRecord,
+    PriorRecord,
+    Software,
+)
+from pbgnet.certificates.network.evaluation import TOLERANCE, check_precise, evaluate, prior_network
+from pbgnet.certificates.network.sampling import draw_risk
+from pbgnet.certificates.network.strategy import Decision, Situation, as_margins, decide
+from pbgnet.certificates.network.terms import Terms
+from pbgnet.exceptions import DomainError
+from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
+
+
+def issue_certificate(
+    network: AggregatedNetwork,
+    table: PreparedTable,
+    *,
+    prior: PriorRecord,
+    preprocessing: PreprocessingRecord,
+    terms: Terms,
+    prior_margins: ArrayLike | None = None,
+) -> tuple[Certificate, Situation]:
+    """Certify a network, as `certifiable` returns it, on rows its prior never saw.
+
+    Returns
+    -------
+    Certificate
+        If it speaks of the prior's vote, the prior is what is deployed.
+    Situation
+        What the networks answered.
+
+    Raises
+    ------
+    DomainError
+        If rows are left out of a split that was not given by the user, or the record of the prior is
+        impossible.
+    UncertifiedError
+        If the weights are so large that the outputs cannot be computed to within `LARGEST_ERROR`.
+    """
+    split = table.split
+    problem = (
+        prior_problem(prior, split.prior_rows.size)
+        or split.record_problem(table.n_rows)
+        or split.left_out_problem(table.n_rows)
+    )
+    if problem:
+        raise DomainError(problem)
+    situation = situation_of(network, table, prior, terms, prior_margins)
+    for answers in (situation.posterior, situation.prior):
+        check_precise(answers)
+    decision = decide(situation, terms)
+    answers = situation.prior if decision.deploys_prior else situation.posterior
+    data = table.fingerprints
+    certificate = Certificate(
+        confidence=float(terms.confidence),
+        delta=terms.delta,
+        n_priors=int(terms.n_priors),
+        delta_per_prior=terms.delta_per_prior,
+        claims=decision.claims,
+        alternatives=decision.alternatives,
+        choices=decision.choices,
+        inputs=CountedRows(answers.n, answers.n_errors, answers.n_errors / answers.n, table.n_duplicates),
+        subject=_subject(network, table, prior, preprocessing, terms, situation, decision),
+        n_rows_total=data.n_rows,
+        fingerprints=Fingerprints(
+            data.data,
+            data.features,
+            data.labels,
+            data.columns,
+            fingerprint_split(split.prior_rows, split.certified_rows),
+        ),
+        versions=software(),
+        issued_at=now(),
+    )
+    return certificate, situation
+
+
+def situation_of(
+    network: AggregatedNetwork,
+    table: PreparedTable,
+    prior: PriorRecord,
+    terms: Terms,
+    prior_margins: ArrayLike | None = None,
+) -> Situation:
+    """Compute what posterior and prior answer on certified rows, and the prior on prior rows if it learned.
+
+    Margins given are those to choose by; without them, those on all prior rows are. These are better than
+    those to come, so that the choice is not the best one, and as valid.
+    """
+    before, margins = prior_network(network), None
+    if learned_from(prior, table.split.prior_rows):
+        margins = as_margins(prior_margins)
+        if margins is None:
+            margins = as_margins(evaluate(before, *table.apart).margins)
+    certified = table.certified
+    return Situation(
+        evaluate(network, *certified),
+        evaluate(before, *certified),
+        table.inputs.classes.names,
+        margins,
+        draw_risk(network, *certified, terms) if terms.sampled else None,
+    )
+
+
+def learned_from(prior: PriorRecord, prior_rows: NDArray[np.int64]) -> bool:
+    """Whether the prior rows can tell what to expect of a prior: not where it is random or zero."""
+    return prior_rows.size > 0 and prior.how in ("pretrained", "given")
+
+
+def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
+    """Say what is impossible about a record of a prior, given the number of prior rows; "" if nothing."""
+    name = f"A prior of kind {prior.how!r}"
+    if prior.how == "random" and prior.seed is None:
+        return "A random prior needs its seed in PriorRecord, so that anyone can draw it again."
+    if prior.how != "random" and prior.seed is not None:
+        return f"{name} has no seed, but its seed is {prior.seed}."
+    if prior.initialisation is not None and (prior.how, prior.initialisation) != ("zero", "zero"):
+        if prior.how != "random":
+            return f"{name} is not drawn, but its initialisation is {prior.initialisation!r:.40}."
+        if prior.initialisation not in INITIALISATIONS:
+            return f"{name} has the unknown initialisation {prior.initialisation!r:.40}."
+    if prior.how in ("random", "zero") and prior.n_rows:
+        return f"{name} sees no rows, but its n_rows is {prior.n_rows}."
+    if prior.how == "pretrained" and not 0 < prior.n_rows == n_prior_rows:
+        return f"A pre-trained prior saw the {n_prior_rows} prior rows, but its n_rows is {prior.n_rows}."
+    if prior.n_rows > n_prior_rows:
+        return f"{name} saw {prior.n_rows} rows, but there are {n_prior_rows} prior rows."
+    return ""
+
+
+def software() -> Software:
+    """Return the software at work."""
+    return Software(pbgnet.__version__, str(torch.__version__), np.__version__, platform.python_version())
+
+
+def now() -> str:
+    """Return the time, as certificates write it."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _subject(
+    network: AggregatedNetwork,
+    table: PreparedTable,
+    prior: PriorRecord,
+    preprocessing: PreprocessingRecord,
+    terms: Terms,
+    situation: Situation,
+    decision: Decision,
+) -> NetworkSubject:
+    answers = situation.prior if decision.deploys_prior else situation.posterior
+    sizes, split = network.architecture, table.split
+    before = fingerprint_tensors(network.prior_weights)
+    return NetworkSubject(
+        network=NetworkRecord(sizes.n_features, sizes.hidden_layer_sizes, sizes.intercept),
+        aggregation=AggregationRecord(terms.aggregation, TOLERANCE, terms.n_samples, terms.seed),
+        prior=prior,
+        preprocessing=preprocessing,
+        split=split.record,
+        empirical_risk=answers.risk,
+        numerical_error=answers.numerical_error,
+        divergence=answers.divergence,
+        n_left_out=split.n_left_out(table.n_rows),
+        prior_weights=before,
+        posterior_weights=before if decision.deploys_prior else fingerprint_tensors(list(network.weights)),
+        inputs=table.inputs.fingerprint(),
+    )

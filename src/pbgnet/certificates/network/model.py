@@ -1,0 +1,326 @@
+"""A certified model: everything needed to predict, to save and to verify, and nothing of training."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.data import (
+    Classes,
+    Inputs,
+    Label,
+    PreparedTable,
+    Split,
+    SplitRecord,
+    fingerprint_tensors,
+)
+from pbgnet.certificates.format import Certificate, PreprocessingRecord, PriorRecord
+from pbgnet.certificates.network.evaluation import Answers, certifiable, outputs, prior_network
+from pbgnet.certificates.network.issue import issue_certificate, learned_from
+from pbgnet.certificates.network.strategy import as_margins
+from pbgnet.certificates.network.terms import Terms
+from pbgnet.exceptions import OptionError, ShapeError, UncertifiedError
+from pbgnet.networks import AggregatedNetwork, class_indices, vote_shares
+from pbgnet.preprocessing import TablePreprocessor, column_names
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedModel:
+    """A classifier with its certificate, as it is saved, loaded and audited.
+
+    Parameters
+    ----------
+    network : AggregatedNetwork
+        Posterior and prior; float64 on the CPU, as `certifiable` returns it.
+    certificate : Certificate
+    inputs : Inputs
+        Classes, feature names and preprocessor.
+    split : Split
+        Rows of the table given to fit.
+    prior_margins : array_like of float64 or None
+        Margins on prior rows that the prior was not trained on, where something was chosen by them.
+    answers : Answers or None
+        What the network answered on the certified rows; known where it was certified, not saved.
+
+    Examples
+    --------
+    See `certify_network`, which makes one, `save_model`, `load_model` and `verify`.
+    """
+
+    network: AggregatedNetwork
+    certificate: Certificate
+    inputs: Inputs
+    split: Split
+    prior_margins: NDArray[np.float64] | None = None
+    answers: Answers | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        margins = as_margins(self.prior_margins)
+        if margins is not None and margins.size > self.prior_rows.size:
+            raise ShapeError(
+                f"There are {margins.size} prior_margins, but only {self.prior_rows.size} prior rows."
+            )
+        object.__setattr__(self, "prior_margins", margins)
+        self.inputs.check_size(self.network.architecture.n_features)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The labels that -1 and 1 stand for."""
+        return self.inputs.classes.labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes by scikit-learn's name: those of the columns of `predict_proba`."""
+        return self.inputs.classes.array
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Columns of the table, where they have names."""
+        return self.inputs.feature_names
+
+    @property
+    def preprocessor(self) -> TablePreprocessor | None:
+        """Fitted on the prior rows."""
+        return self.inputs.preprocessor
+
+    @property
+    def prior_rows(self) -> NDArray[np.int64]:
+        """Rows of the table that the prior or the preprocessing was fitted on."""
+        return self.split.prior_rows
+
+    @property
+    def certified_rows(self) -> NDArray[np.int64]:
+        """Rows of the table that the certificate speaks of."""
+        return self.split.certified_rows
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class.
+
+        Parameters
+        ----------
+        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+            Rows as they were given to fit.
+        """
+        features = self.inputs.features(X, self.network.architecture.n_features)
+        return np.asarray(outputs(self.network, features).numpy())
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the label the vote answers with, for each row."""
+        return self.inputs.classes.named(class_indices(self.decision_function(X)))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return (1 - G) / 2 and (1 + G) / 2, the share of the vote for each class: shape (n, 2).
+
+        So many of the networks drawn from the posterior answer so; with two or more hidden layers, so many
+        of the paper's tree networks, not of plain ones.
+        """
+        return vote_shares(self.decision_function(X))
+
+    def prints(self) -> dict[str, tuple[str, str, str]]:
+        """Return what the certificate says of the model itself, what is found, and what a difference means.
+
+        The names are those of the steps of `verify` that need no data.
+        """
+        stated, certificate = self.certificate.network, self.certificate
+        seal = certificate.seal if certificate.written is None else certificate.written.seal
+        return {
+            "certificate text": (seal, certificate.seal, "a field of the certificate was edited"),
+            "network": (_sizes(stated.network), _sizes(self.network.architecture), "other sizes"),
+            "posterior weights": (
+                stated.posterior_weights,
+                fingerprint_tensors(list(self.network.weights)),
+                "a weight of the posterior was changed",
+            ),
+            "prior weights": (
+                stated.prior_weights,
+                fingerprint_tensors(self.network.prior_weights),
+                "a weight of the prior was changed",
+            ),
+            "preprocessing": (
+                stated.inputs,
+                self.inputs.fingerprint(),
+                "classes, feature names or the preprocessor were changed",
+            ),
+        }
+
+    def mismatch(self) -> str:
+        """Return where the model is not what its certificate speaks of; "" if it is.
+
+        Whether the certificate is right needs the data, and `verify`.
+        """
+        return "; ".join(
+            f"{name} ({detail})" for name, (said, found, detail) in self.prints().items() if said != found
+        )
+
+    def require_own_certificate(self) -> None:
+        """Raise `UncertifiedError` unless weights, sizes and inputs are those the certificate speaks of."""
+        if problem := self.mismatch():
+            raise UncertifiedError(
+                f"The model is not what its certificate speaks of: {problem}. Load it again, or certify it "
+                "as it is now."
+            )
+
+
+def certify_network(
+    network: AggregatedNetwork,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    *,
+    classes: tuple[Label, Label],
+    prior: PriorRecord,
+    prior_rows: ArrayLike,
+    certified_rows: ArrayLike,
+    feature_names: tuple[str, ...] | None = None,
+    preprocessor: TablePreprocessor | None = None,
+    preprocessing: PreprocessingRecord | None = None,
+    split: SplitRecord | None = None,
+    confidence: float = 0.95,
+    n_priors: int = 1,
+    constant: str = "maurer",
+    certificate: str = "seeger",
+    class_conditional: bool = False,
+    aggregation: str = "fourier",
+    n_samples: int | None = None,
+    seed: int | None = None,
+    prior_margins: ArrayLike | None = None,
+) -> CertifiedModel:
+    """Certify a network on the user's own table, and return a model that can be saved and verified.
+
+    Parameters
+    ----------
+    network : AggregatedNetwork
+        Posterior and prior, without replica axes; brought to float64 and the Fourier sum first, whatever
+        it was trained with.
+    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
+        The whole table as the user has it.
+    y : array_like, shape (N,) or (N, 1)
+        The labels as the user has them.
+    classes : pair of labels
+        The labels that the network's -1 and 1 stand for.
+    prior : PriorRecord
+        How the prior came about.
+    prior_rows, certified_rows : array_like of int
+        Rows that the prior or the preprocessor was fitted on, and rows to certify.
+    feature_names : tuple of str, optional
+        The column names of X unless given.
+    preprocessor : TablePreprocessor, optional
+        Fitted on ``take_rows(X, prior_rows)`` alone; `verify` fits it again and compares.
+    preprocessing : PreprocessingRecord, optional
+        "inside" with a preprocessor and "none" without, unless given.
+    split : SplitRecord, optional
+        How the prior rows were chosen: "given", or "none" if there are none, unless said. One that is
+        "drawn" is drawn again and compared. Only where it is "given" may rows be in neither part.
+    confidence : float, default=0.95
+        Probability with which everything that is claimed holds, over the draw of the certified rows.
+    n_priors : int, default=1
+        Number of priors that could have been chosen after looking at the certified rows.
+    constant : {"maurer", "paper"}, default="maurer"
+        Of the kl theorem.
+    certificate : {"seeger", "mixture", "vote", "held-out", "auto"}, default="seeger"
+        The route: the kl bound or Catoni's mixture on the linear loss, doubled for the error rate; the
+        error rate of the vote through several networks; the held-out count of errors of the prior's vote.
+        "auto" computes the last two at half of delta each and deploys what the smaller one speaks of
+        (without prior rows: the first two). What "vote" and the mixture need is chosen on the prior rows.
+    class_conditional : bool, default=False
+        Also bound the error rate among the rows of each class; delta is shared by the three.
+    aggregation : {"fourier", "monte_carlo"}, default="fourier"
+        By sampling, the empirical risk is an average over n T draws, which pay half of delta; for one
+        hidden layer, and "seeger" or "mixture".
+    n_samples, seed : int, optional
+        T and the seed of "monte_carlo".
+    prior_margins : array_like, optional
+        Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
+        come than those on all prior rows, for what is chosen on them. They are saved with the model, so
+        that `verify` can choose again; where they come from it takes on trust.
+
+    Returns
+    -------
+    CertifiedModel
+        Its network is the prior where the certificate speaks of the prior's vote.
+
+    Raises
+    ------
+    PriorLeakageError
+        If a certified row is also a prior row.
+    DomainError
+        If rows are left out of a split that was not given by the user.
+    UncertifiedError
+        If the weights are so large that the outputs cannot be computed exactly enough.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify_network, verify
+    >>> from pbgnet.networks import AggregatedNetwork, class_indices, vote_shares
+    >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
+    >>> model.certificate.statement
+    'With confidence 95 %, over the draw of the 200 certified rows, the expected linear loss of the
+     aggregate is at most 0.0569, so the error rate of its vote is at most 0.1137.'
+    >>> model.predict(X[:2])
+    array(['yes', 'no'], dtype='<U3')
+    >>> verify(model, X, y).ok
+    True
+    """
+    terms = Terms(
+        confidence, n_priors, constant, certificate, class_conditional, aggregation, n_samples, seed
+    )
+    names = column_names(X) if feature_names is None else feature_names
+    inputs = Inputs(Classes(tuple(classes)), names, preprocessor)
+    table = PreparedTable(X, y, inputs, Split(prior_rows, certified_rows, split))
+    return certify_prepared(
+        network, table, prior=prior, terms=terms, preprocessing=preprocessing, prior_margins=prior_margins
+    )
+
+
+def certify_prepared(
+    network: AggregatedNetwork,
+    table: PreparedTable,
+    *,
+    prior: PriorRecord,
+    terms: Terms,
+    preprocessing: PreprocessingRecord | None = None,
+    prior_margins: ArrayLike | None = None,
+) -> CertifiedModel:
+    """Certify a network on a table that is prepared already; `certify_network` says what is what."""
+    network = certifiable(network)
+    certificate, situation = issue_certificate(
+        network,
+        table,
+        prior=prior,
+        preprocessing=_preprocessing_record(table.inputs.preprocessor, preprocessing),
+        terms=terms,
+        prior_margins=prior_margins,
+    )
+    deploys_prior = certificate.error_rate.predictor == "prior's vote"
+    return CertifiedModel(
+        prior_network(network) if deploys_prior else network,
+        certificate,
+        table.inputs,
+        table.split,
+        as_margins(prior_margins) if learned_from(prior, table.split.prior_rows) else None,
+        situation.prior if deploys_prior else situation.posterior,
+    )
+
+
+def _preprocessing_record(
+    preprocessor: TablePreprocessor | None, given: PreprocessingRecord | None
+) -> PreprocessingRecord:
+    if preprocessor is None:
+        return given or PreprocessingRecord("none")
+    if given is not None and given.status == "none":
+        raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
+    kinds = [column.kind for column in preprocessor.columns_]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("numeric", "categorical", "empty"))
+    return given or PreprocessingRecord(
+        "inside", f"imputation, one-hot encoding and scaling of columns: {counts}"
+    )
+
+
+def _sizes(network: Any) -> str:
+    hidden = ", ".join(map(str, network.hidden_layer_sizes)) or "none"
+    intercepts = "with" if network.intercept else "without"
+    return f"{network.n_features} features, hidden layers: {hidden}, {intercepts} intercepts"

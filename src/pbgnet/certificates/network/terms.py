@@ -1,0 +1,82 @@
+"""What is asked of a certificate: at which confidence, by which route, about which rates."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pbgnet.bounds import Constant, split_delta
+from pbgnet.choices import CERTIFICATES
+from pbgnet.exceptions import DomainError, LabelError, OptionError
+from pbgnet.validation import check_name, positive_int
+
+# Fewer rows of a class say nothing about it.
+FEWEST_OF_A_CLASS = 2
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a network is to be certified; see `certify_network` for the meaning of each.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import Terms
+    >>> Terms(confidence=0.9, n_priors=2).delta_per_prior
+    0.04999...
+    """
+
+    confidence: float = 0.95
+    n_priors: int = 1
+    constant: str = "maurer"
+    certificate: str = "seeger"
+    class_conditional: bool = False
+    aggregation: str = "fourier"
+    n_samples: int | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_name("constant", self.constant, [member.value for member in Constant])
+        check_name("certificate", self.certificate, CERTIFICATES)
+        check_name("aggregation of a certificate", self.aggregation, ("fourier", "monte_carlo"))
+        if not self.sampled:
+            if self.n_samples is not None or self.seed is not None:
+                raise OptionError("n_samples and seed belong to aggregation='monte_carlo'.")
+            return
+        positive_int("n_samples", self.n_samples)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise OptionError(f"aggregation='monte_carlo' needs a seed, a whole number; got {self.seed!r}.")
+        if self.certificate not in ("seeger", "mixture") or self.class_conditional:
+            raise OptionError(
+                "A sampled risk is certified by certificate='seeger' or 'mixture' over all rows only: the "
+                "other routes need exact outputs; use aggregation='fourier'."
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the empirical risk is estimated from draws."""
+        return self.aggregation == "monte_carlo"
+
+    @property
+    def delta(self) -> float:
+        """The failure probability."""
+        return delta_of(self.confidence)
+
+    @property
+    def delta_per_prior(self) -> float:
+        """The share of it that each prior has."""
+        return split_delta(self.delta, self.n_priors)
+
+
+def check_class_size(label: str, count: int) -> None:
+    """Raise `LabelError` unless there are enough certified rows of a class to bound its error rate."""
+    if count < FEWEST_OF_A_CLASS:
+        raise LabelError(
+            f"Class {label} has {count} certified rows; class-conditional bounds need at least "
+            f"{FEWEST_OF_A_CLASS} of each class. Certify more rows, or leave class_conditional out."
+        )
+
+
+def delta_of(confidence: float) -> float:
+    """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044."""
+    value = float(confidence)
+    if not 0.0 < value < 1.0:
+        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r}.")
+    return float(1 - Decimal(repr(value)))

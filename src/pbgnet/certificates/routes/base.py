@@ -1,0 +1,111 @@
+"""What a route is: one argument that leads from rows to a proved bound.
+
+A route is an object with a name, what it bounds and of which predictors, what it is told beforehand
+(settings, planned on the prior rows), the evidence it takes from the certified rows, the value that evidence
+proves, and the words for it. It is registered in `registry`; issuing, `verify`, the report, the command line
+and the documentation read it from there. `conformance` tests that it keeps what it promises.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates.routes.measured import Measured
+from pbgnet.records import PositiveCount, Record
+
+LINEAR_LOSS = "linear loss"
+ERROR_RATE = "error rate"
+
+
+@dataclass(frozen=True)
+class Evidence(Record):
+    """What a bound was computed from; each route has its own kind.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows it counts.
+    """
+
+    n: PositiveCount
+
+    def at(self, delta: float) -> Self:
+        """Return the same evidence for another share of delta."""
+        return self
+
+
+@dataclass(frozen=True)
+class Settings(Record):
+    """What a route was told beforehand; each route has its own kind. This one: nothing."""
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """What may be known when settings are chosen: never anything of the certified rows.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows to be certified.
+    delta : float
+        Share of delta of the bound to come.
+    margins : ndarray or None
+        Margins `y G(x)` of the prior on prior rows, in [-1, 1]; None where there are none to learn from.
+    constant : str
+        Of the kl theorem, as asked for.
+    """
+
+    n: int
+    delta: float
+    margins: NDArray[np.float64] | None = None
+    constant: str = "maurer"
+
+    @property
+    def learned(self) -> bool:
+        """Whether settings are chosen by rows, rather than fixed for all data."""
+        return self.margins is not None
+
+
+class Route(ABC):
+    """One argument for a bound; see the module."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """What it proves, in a line of the table of routes."""
+    quantity: ClassVar[str]
+    """What it bounds: `ERROR_RATE` or `LINEAR_LOSS`."""
+    predictors: ClassVar[tuple[str, ...]]
+    """Of what; a count needs a predictor that was fixed beforehand."""
+    any_loss_of: ClassVar[str | None] = None
+    """A predictor of which any loss in [0, 1] can be bounded, not the linear one alone."""
+    evidence_type: ClassVar[type[Evidence]]
+    settings_type: ClassVar[type[Settings]] = Settings
+
+    def plan(self, foresight: Foresight) -> Any:
+        """Choose the settings, on the prior rows where there are some."""
+        return self.settings_type()
+
+    def chosen(self, settings: Any) -> tuple[str, ...]:
+        """Say what of the settings the prior rows chose."""
+        return ()
+
+    @abstractmethod
+    def evidence(self, measured: Measured, settings: Any, delta: float) -> Any:
+        """Take from the rows what the bound needs."""
+
+    @abstractmethod
+    def value(self, evidence: Any, settings: Any, delta: float) -> float:
+        """Return the bound that evidence proves with probability 1 - delta, rounded up."""
+
+    @abstractmethod
+    def words(self, settings: Any) -> str:
+        """Return a few words for a person, as in the report."""
+
+    def bounds(self, quantity: str, predictor: str) -> bool:
+        """Whether it can bound this quantity of this predictor."""
+        if predictor == self.any_loss_of:
+            return quantity != ERROR_RATE
+        return quantity == self.quantity and predictor in self.predictors

@@ -1,0 +1,31 @@
+"""Catoni's bound averaged over several C, on the linear loss of the posterior's aggregate."""
+
+import numpy as np
+
+from pbgnet.bounds import catoni_grid
+from pbgnet.certificates.routes.base import Foresight
+from pbgnet.certificates.routes.pac_bayes import EXPECTED_DIVERGENCE, FIXED_GRID, LossSettings
+from pbgnet.certificates.routes.seeger import Seeger
+
+
+class CatoniMixture(Seeger):
+    """As `Seeger`, by the mixture whose trade-offs C the prior rows choose."""
+
+    name = "catoni-mixture"
+    summary = "Catoni's bound averaged over several C on the linear loss of the posterior's aggregate"
+
+    def plan(self, foresight: Foresight) -> LossSettings:
+        """Choose C for the loss that the prior has on the prior rows."""
+        if foresight.margins is None:
+            return LossSettings(c=FIXED_GRID)
+        risk = float(np.mean((1.0 - foresight.margins) / 2.0))
+        grid = catoni_grid(risk, EXPECTED_DIVERGENCE, foresight.n, foresight.delta)
+        return LossSettings(c=tuple(grid.tolist()))
+
+    def chosen(self, settings: LossSettings) -> tuple[str, ...]:
+        """Name the trade-offs."""
+        return (f"the {len(settings.c or ())} trade-offs C of the mixture",)
+
+    def words(self, settings: LossSettings) -> str:
+        """Name it."""
+        return "Catoni's mixture"

@@ -1,0 +1,177 @@
+"""A claim: one bound on one quantity of one predictor, with everything it was computed from."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
+
+from pbgnet.certificates.routes.base import Evidence, Route, Settings
+from pbgnet.certificates.routes.measured import Measured
+from pbgnet.certificates.routes.registry import ROUTES
+from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.records import Limits, OpenProbability, Probability, Record, schema_reference
+
+LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(?:linear|brier)')[A-Za-z_][A-Za-z0-9_]{0,79}'"
+"""What a bound may speak of besides the error rate: a loss in [0, 1], perhaps a function of the user's.
+
+Such a function has another name than those losses that we define.
+"""
+
+PREDICTORS = (
+    "vote",
+    "aggregate",
+    "prior's vote",
+    "prior's aggregate",
+    "discarded vote",
+    "discarded aggregate",
+    "classifier",
+)
+"""Of the network that is deployed; of its prior; of a posterior that was trained and not kept; any other."""
+
+
+@dataclass(frozen=True)
+class Claim(Record):
+    """One bound.
+
+    Attributes
+    ----------
+    quantity : str
+        "error rate", "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
+    predictor : str
+        One of `PREDICTORS`.
+    route : str
+        The argument, one of `ROUTES`.
+    value : float
+        The bound.
+    delta : float
+        Share of the failure probability it was computed with.
+    evidence, settings
+        What it was computed from, and what was settled beforehand; their kinds are the route's.
+    given_class : str or None
+        Only rows whose label is this one (as Python writes it) are meant; None for all rows.
+    """
+
+    quantity: Annotated[str, Limits(pattern=f"error rate|{LOSS_QUANTITY}")]
+    predictor: Annotated[str, Limits(choices=PREDICTORS)]
+    route: Annotated[str, Limits(choices=tuple(ROUTES))]
+    value: Probability
+    delta: OpenProbability
+    evidence: Evidence
+    settings: Settings
+    given_class: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        route = self.argument
+        if not route.bounds(self.quantity, self.predictor):
+            raise DomainError(
+                f"route {route.name} bounds the {route.quantity} of {' or '.join(route.predictors)}, not the "
+                f"{self.quantity} of {self.predictor}."
+            )
+        for name, kind in (("evidence", route.evidence_type), ("settings", route.settings_type)):
+            if type(getattr(self, name)) is not kind:
+                raise DomainError(
+                    f"{name} of the route {route.name} must be {kind.__name__}, got "
+                    f"{type(getattr(self, name)).__name__}."
+                )
+
+    @property
+    def argument(self) -> Route:
+        """The route as an object."""
+        return ROUTES[self.route]
+
+    @property
+    def words(self) -> str:
+        """A few words for the route and the predictor it speaks of."""
+        name = self.argument.words(self.settings)
+        if self.predictor.startswith("prior's"):
+            return f"{name}, prior alone"
+        return f"{name}, posterior not kept" if self.predictor.startswith("discarded") else name
+
+    @property
+    def empirical_risk(self) -> float:
+        """The mean loss, or share of errors, on the rows: every kind of evidence tells it."""
+        return float(getattr(self.evidence, "empirical_risk"))  # noqa: B009
+
+    def recomputed(self) -> "Claim":
+        """Return the claim with the value that evidence, settings and delta give."""
+        return replace(self, value=self.argument.value(self.evidence, self.settings, self.delta))
+
+    def at(self, delta: float) -> "Claim":
+        """Return what the same evidence proves at another share of delta."""
+        return replace(self, delta=delta, evidence=self.evidence.at(delta)).recomputed()
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "") -> Self:
+        """Read a claim, evidence and settings as those of its route; see `Record.from_dict`."""
+        route = data.get("route") if isinstance(data, dict) else None
+        if route is not None and (not isinstance(route, str) or route not in ROUTES):
+            raise DamagedFileError(
+                f"{f'{where}.' if where else ''}route must be one of {', '.join(ROUTES)}, got {route!r:.60}."
+            )
+        return super().from_dict(data, where)
+
+    @classmethod
+    def hints_for(cls, data: object) -> dict[str, Any]:
+        """Read evidence and settings as those of the route."""
+        name = data.get("route") if isinstance(data, dict) else None
+        hints = super().hints_for(data)
+        if name is None:
+            return hints
+        return hints | {"evidence": ROUTES[name].evidence_type, "settings": ROUTES[name].settings_type}
+
+    @classmethod
+    def schema(cls, definitions: dict[str, Any]) -> dict[str, Any]:
+        """One object for each route, with its own evidence and settings."""
+        whole = super().schema({})
+        for name in ("evidence", "settings"):
+            whole["properties"][name] = {"type": "object"}
+        parts = [
+            {
+                "route": {"const": route.name},
+                "evidence": schema_reference(route.evidence_type, definitions),
+                "settings": schema_reference(route.settings_type, definitions),
+            }
+            for route in ROUTES.values()
+        ]
+        return {**whole, "oneOf": [{"properties": part} for part in parts]}
+
+
+def make_claim(
+    predictor: str,
+    route: str,
+    measured: Measured,
+    settings: Settings | None = None,
+    *,
+    delta: float,
+    quantity: str | None = None,
+    given_class: str | None = None,
+) -> Claim:
+    """Bound a quantity of a predictor by a route, from what was measured.
+
+    Parameters
+    ----------
+    predictor, route : str
+    measured : Measured
+        On the certified rows, or on those of one class.
+    settings : Settings, optional
+        What was settled beforehand; none unless given.
+    delta : float
+        The share of the failure probability.
+    quantity : str, optional
+        What the route bounds, unless given.
+    given_class : str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.routes import Measured, make_claim
+    >>> never_wrong = Measured(np.zeros(100, dtype=bool))
+    >>> round(make_claim("classifier", "clopper-pearson", never_wrong, delta=0.05).value, 6)
+    0.029513
+    """
+    argument = ROUTES[route]
+    settings = argument.settings_type() if settings is None else settings
+    evidence = argument.evidence(measured, settings, delta)
+    value = argument.value(evidence, settings, delta)
+    return Claim(
+        quantity or argument.quantity, predictor, route, value, delta, evidence, settings, given_class
+    )

@@ -1,0 +1,39 @@
+"""Twice a bound on the linear loss bounds the error rate of the vote."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from pbgnet.bounds import divide_up, vote_quantile
+from pbgnet.certificates.routes.base import ERROR_RATE, Evidence, Route, Settings
+from pbgnet.certificates.routes.measured import Measured
+from pbgnet.certificates.routes.pac_bayes import (
+    LossSettings,
+    PosteriorEvidence,
+    loss_bound,
+    posterior_evidence,
+)
+
+
+class Doubled(Route):
+    """Where the vote errs, its linear loss is at least 1/2; it takes the settings of the bound it doubles."""
+
+    name = "doubled"
+    summary = "twice the bound on the linear loss, for the error rate of the posterior's vote"
+    quantity = ERROR_RATE
+    predictors = ("vote", "discarded vote")
+    evidence_type: ClassVar[type[Evidence]] = PosteriorEvidence
+    settings_type: ClassVar[type[Settings]] = LossSettings
+
+    def evidence(self, measured: Measured, settings: LossSettings, delta: float) -> PosteriorEvidence:
+        """Take the mean linear loss, the divergence, and how exact the vote is."""
+        return posterior_evidence(measured, delta, measured.margin_error)
+
+    def value(self, evidence: PosteriorEvidence, settings: LossSettings, delta: float) -> float:
+        """Divide the bound on the loss by what an error costs at least."""
+        loss = np.float64(loss_bound(evidence, settings, delta))
+        return float(divide_up(loss, vote_quantile(1, 0, evidence.margin_error)))
+
+    def words(self, settings: LossSettings) -> str:
+        """Name it, and the bound it doubles."""
+        return "twice the kl bound" if settings.c is None else "twice the mixture"

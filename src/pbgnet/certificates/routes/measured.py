@@ -1,0 +1,94 @@
+"""What was measured on some rows, of whatever predictor: all that routes may look at."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.exceptions import DomainError
+
+MEAN_ROUNDING = 2.0**-52
+"""Error of a computed mean of losses in [0, 1]: each loss, their sum and the quotient are rounded once."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An empirical linear risk that was estimated from independent draws."""
+
+    risk: float
+    n_draws: int
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a predictor does on rows with labels.
+
+    Attributes
+    ----------
+    wrong : ndarray of bool, shape (n,)
+        Rows that are wrong, or may be, given the proved error; for a disagreement, rows that differ.
+    losses : ndarray of float64, shape (n,), or None
+        A loss in [0, 1] of each row.
+    loss_error : float
+        Proved bound on the error of each loss.
+    margins : ndarray of float64, shape (n,), or None
+        `y G(x)` of a network.
+    margin_error : float
+        Proved bound on the error of each margin.
+    divergence : float or None
+        KL(posterior || prior) of one network, rounded up.
+    sample : Sample or None
+        The mean loss from draws, where it is to be certified so.
+    reference_bound : float or None
+        Bound on the error rate of the other predictor of a disagreement.
+    """
+
+    wrong: NDArray[np.bool_]
+    losses: NDArray[np.float64] | None = None
+    loss_error: float = 0.0
+    margins: NDArray[np.float64] | None = None
+    margin_error: float = 0.0
+    divergence: float | None = None
+    sample: Sample | None = None
+    reference_bound: float | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.wrong.size)
+
+    @property
+    def n_errors(self) -> int:
+        """Number of rows that are wrong or differ."""
+        return int(self.wrong.sum())
+
+    def among(self, rows: NDArray[Any]) -> "Measured":
+        """Return the same on some of the rows."""
+        return replace(
+            self,
+            wrong=self.wrong[rows],
+            losses=None if self.losses is None else self.losses[rows],
+            margins=None if self.margins is None else self.margins[rows],
+        )
+
+    def require_losses(self) -> NDArray[np.float64]:
+        """Return the losses, or say that there are none."""
+        if self.losses is None:
+            raise DomainError("This route bounds a loss, and no losses were measured.")
+        return self.losses
+
+    def mean_loss(self) -> tuple[float, float]:
+        """Return the mean loss and its proved error: that of each loss, and the rounding of the mean."""
+        return mean_loss(self.require_losses()), self.loss_error + MEAN_ROUNDING
+
+
+def mean_loss(losses: NDArray[np.float64]) -> float:
+    """Return the mean from an exactly rounded sum: it does not depend on the order of the rows."""
+    return math.fsum(losses.tolist()) / losses.size
+
+
+def risk_ceiling(risk: float, numerical_error: float) -> float:
+    """Return a number the exact empirical risk is at most, given the computed one and its error."""
+    return min(1.0, math.nextafter(risk + numerical_error, 2.0))

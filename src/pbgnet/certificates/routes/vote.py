@@ -1,0 +1,91 @@
+"""The error rate of the vote through T networks of which at most k are right, without the factor 2."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from pbgnet.bounds import catoni_grid, choose_vote, vote_bound, vote_loss_error, vote_losses
+from pbgnet.certificates.routes.base import ERROR_RATE, Evidence, Foresight, Route, Settings
+from pbgnet.certificates.routes.measured import Measured, mean_loss
+from pbgnet.certificates.routes.pac_bayes import (
+    EXPECTED_DIVERGENCE,
+    FIXED_GRID,
+    LossSettings,
+    PosteriorEvidence,
+    require_divergence,
+)
+from pbgnet.exceptions import DomainError
+from pbgnet.records import Limits
+
+
+@dataclass(frozen=True)
+class VoteSettings(LossSettings):
+    """T and k, and how the loss "at most k of T networks are right" is bounded."""
+
+    n_networks: Annotated[int, Limits(low=1, high=5000)] = 1
+    n_right: Annotated[int, Limits(low=0, high=4999)] = 0
+
+
+class Vote(Route):
+    """Draws T networks per row; where the vote errs, at most k of them are right with chance q."""
+
+    name = "vote"
+    summary = "the error rate of the posterior's vote through several networks, without the factor 2"
+    quantity = ERROR_RATE
+    predictors = ("vote", "discarded vote")
+    evidence_type: ClassVar[type[Evidence]] = PosteriorEvidence
+    settings_type: ClassVar[type[Settings]] = VoteSettings
+
+    def plan(self, foresight: Foresight) -> VoteSettings:
+        """Choose T, k and C by the margins on prior rows."""
+        if foresight.margins is None:
+            return VoteSettings(c=FIXED_GRID)
+        n, delta = foresight.n, foresight.delta
+        mixture, kl = (
+            choose_vote(foresight.margins, EXPECTED_DIVERGENCE, n, delta, mixture=mixture)
+            for mixture in (True, False)
+        )
+        if kl.expected_bound < mixture.expected_bound:
+            return VoteSettings(constant="maurer", n_networks=kl.n_networks, n_right=kl.n_right)
+        total = mixture.n_networks * EXPECTED_DIVERGENCE
+        c = tuple(catoni_grid(mixture.expected_risk, total, n, delta).tolist())
+        return VoteSettings(c=c, n_networks=mixture.n_networks, n_right=mixture.n_right)
+
+    def chosen(self, settings: VoteSettings) -> tuple[str, ...]:
+        """Name T and k, and the trade-offs."""
+        told = (
+            f"the number of networks in the vote, {settings.n_networks}, and that it is a loss if at most "
+            f"{settings.n_right} are right"
+        )
+        return (told,) if settings.c is None else (told, f"the {len(settings.c)} trade-offs C of its mixture")
+
+    def evidence(self, measured: Measured, settings: VoteSettings, delta: float) -> PosteriorEvidence:
+        """Take the mean chance that at most k of T networks are right."""
+        if measured.margins is None:
+            raise DomainError("This route needs the margins of a network, and none were measured.")
+        margins = np.clip(measured.margins, -1.0, 1.0)
+        risk = mean_loss(vote_losses(margins, settings.n_networks, settings.n_right))
+        error = vote_loss_error(settings.n_networks, settings.n_right, measured.margin_error)
+        divergence = require_divergence(measured)
+        return PosteriorEvidence(measured.n, risk, error, divergence, measured.margin_error)
+
+    def value(self, evidence: PosteriorEvidence, settings: VoteSettings, delta: float) -> float:
+        """Bound that chance at the divergence of T networks, and divide by q."""
+        return float(
+            vote_bound(
+                evidence.risk(),
+                evidence.divergence,
+                evidence.n,
+                delta,
+                settings.n_networks,
+                settings.n_right,
+                settings.c,
+                settings.weights,
+                margin_error=evidence.margin_error,
+            )
+        )
+
+    def words(self, settings: VoteSettings) -> str:
+        """Name it and T."""
+        return f"vote of {settings.n_networks} networks"

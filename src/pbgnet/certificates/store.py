@@ -1,0 +1,277 @@
+"""What was certified in a folder, without pickle: weights in safetensors, everything else in JSON."""
+
+import itertools
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from pbgnet.certificates.classifier import CertifiedPredictions
+from pbgnet.certificates.data import Inputs, Split
+from pbgnet.certificates.format import Certificate, DisagreementSubject, NetworkRecord
+from pbgnet.certificates.network import CertifiedModel
+from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
+from pbgnet.files import LARGEST_JSON, read_json, replace_folder, standing_folder
+from pbgnet.networks import AggregatedNetwork
+
+CERTIFICATE = "certificate.json"
+WEIGHTS = "model.safetensors"
+PREPROCESSING = "preprocessing.json"
+PREDICTIONS = "predictions.json"
+
+FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, "report.html", "table.json", "test.json")
+"""Everything that is written for a model, by the command line as well: stale when the model is replaced."""
+
+
+def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write a model into a folder of its own, all or nothing.
+
+    Parameters
+    ----------
+    model : CertifiedModel
+    folder : path
+        Made if need be, parents included.
+    overwrite : bool, default=False
+        Replace a model that stands there. Files of the old folder that are not part of a model are
+        kept; a folder that holds no model is never replaced, unless it is empty.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    OutputExistsError
+        If something stands there already.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify_network, load_model, save_model
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify_network(network, np.array([[1.0], [-1.0]]), ["yes", "no"], classes=("no", "yes"),
+    ...                         prior=PriorRecord("zero"), prior_rows=[], certified_rows=[0, 1])
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     folder = save_model(model, pathlib.Path(parent) / "model")
+    ...     sorted(path.name for path in folder.iterdir()), load_model(folder).classes
+    (['certificate.json', 'model.safetensors', 'preprocessing.json'], ('no', 'yes'))
+    """
+    with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
+        _write(model, fresh)
+    return Path(folder).absolute()
+
+
+def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
+    """Read a model from its folder; nothing in it is executed, and no GPU is needed.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    DamagedFileError
+        If a file is missing, damaged, or does not fit the others; the message names it.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import load_model
+    >>> load_model("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
+    """
+    path = _existing(folder)
+    certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
+    if not certificate.of_network:
+        raise DamagedFileError(
+            f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
+        )
+    inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
+    tensors = _read_tensors(path / WEIGHTS)
+    try:
+        network = _build_network(tensors, certificate.network.network)
+        split = Split(
+            _rows(tensors, "prior_rows"), _rows(tensors, "certified_rows"), certificate.network.split
+        )
+        return CertifiedModel(network, certificate, inputs, split, _margins(tensors))
+    except PBGNetError as error:
+        raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
+
+
+def save_predictions(
+    certified: CertifiedPredictions, folder: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
+    """Write a certificate and the answers it counts into a folder of its own, all or nothing.
+
+    Parameters
+    ----------
+    certified : CertifiedPredictions
+    folder : path
+    overwrite : bool, default=False
+        As in `save_model`.
+
+    Raises
+    ------
+    DomainError
+        If there are millions of rows: a file of this size would be refused when it is read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from pbgnet.certificates import certify, load_predictions, save_predictions
+    >>> certified = certify(lambda X: X[:, 0] > 0, np.array([[1.0], [-1.0]]), [True, False])
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     folder = save_predictions(certified, pathlib.Path(parent) / "certified")
+    ...     sorted(path.name for path in folder.iterdir()), load_predictions(folder).labels.tolist()
+    (['certificate.json', 'predictions.json'], [True, False])
+    """
+    with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
+        answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
+        if len(answers) > LARGEST_JSON:
+            raise DomainError(
+                f"The answers on {certified.predictions.size} rows take more than {LARGEST_JSON // 2**20} "
+                "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
+            )
+        (fresh / PREDICTIONS).write_text(answers, encoding="utf-8", newline="\n")
+        text = certified.certificate.to_json()
+        (fresh / CERTIFICATE).write_text(text, encoding="utf-8", newline="\n")
+    return Path(folder).absolute()
+
+
+def load_predictions(folder: str | os.PathLike[str]) -> CertifiedPredictions:
+    """Read a certificate and the answers it counts from their folder.
+
+    Raises
+    ------
+    DamagedFileError
+        If a file is missing, damaged, or does not fit the other; the message names it.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import load_predictions
+    >>> load_predictions("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
+    """
+    path = _existing(folder)
+    certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
+    if certificate.of_network:
+        raise DamagedFileError(f"{path} holds a network with its certificate; read it with load_model.")
+    certified: CertifiedPredictions = read_json(
+        path / PREDICTIONS, lambda data: CertifiedPredictions.from_dict(data, certificate)
+    )
+    if (certified.reference is not None) != isinstance(certificate.subject, DisagreementSubject):
+        raise DamagedFileError(f"{path / PREDICTIONS} does not fit its certificate: reference is amiss.")
+    claim = certificate.expected_loss
+    stored, claimed = certified.losses and certified.losses.quantity, claim and claim.quantity
+    if stored != claimed:
+        raise DamagedFileError(
+            f"{path / PREDICTIONS} does not fit its certificate: it holds {stored or 'no loss'}, where "
+            f"{claimed or 'no loss'} is claimed."
+        )
+    return certified
+
+
+def load_certified(folder: str | os.PathLike[str]) -> CertifiedModel | CertifiedPredictions:
+    """Read whatever was certified and saved in a folder.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import load_certified
+    >>> load_certified("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
+    """
+    return load_predictions(folder) if holds_predictions(folder) else load_model(folder)
+
+
+def holds_predictions(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is that of a classifier that is not stored; it need not be readable."""
+    return (standing_folder(folder) / PREDICTIONS).is_file()
+
+
+def _existing(folder: str | os.PathLike[str]) -> Path:
+    path = standing_folder(folder)
+    if not path.is_dir():
+        raise DamagedFileError(f"There is no model folder {folder}.")
+    return path
+
+
+def _write(model: CertifiedModel, folder: Path) -> None:
+    weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
+    prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
+    rows = {
+        name: torch.tensor(getattr(model, name), dtype=torch.int64)
+        for name in ("prior_rows", "certified_rows")
+    }
+    tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
+    if model.prior_margins is not None:
+        tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
+    save_file(tensors, folder / WEIGHTS)
+    preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
+    (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
+    # safetensors lets nobody else read its file; it gets the mode that the umask gave the others.
+    os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise DamagedFileError(f"{path} is missing.")
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
+        raise DamagedFileError(f"{path} is damaged: {str(error)[:200]}") from error
+
+
+def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> AggregatedNetwork:
+    """Make the network from tensors of exactly the expected names, shapes and types."""
+    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
+    shapes = [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+    expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
+    if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, "prior_rows", "certified_rows"}:
+        raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")
+    for name, shape in expected.items():
+        tensor = tensors[name]
+        if tensor.dtype != torch.float64 or tuple(tensor.shape) != shape:
+            raise DamagedFileError(
+                f"{name} must be float64 of shape {shape}, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+            )
+        if not bool(torch.isfinite(tensor).all()):
+            raise DamagedFileError(f"{name} holds NaN or infinity.")
+    parts = [[tensors[f"{part}_{k}"] for k in range(len(shapes))] for part in ("posterior", "prior")]
+    return AggregatedNetwork(parts[0], parts[1], intercept=record.intercept)
+
+
+def _rows(tensors: dict[str, Tensor], name: str) -> NDArray[np.int64]:
+    tensor = tensors[name]
+    if tensor.dtype != torch.int64 or tensor.ndim != 1:
+        raise DamagedFileError(
+            f"{name} must be one list of int64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+        )
+    return np.array(tensor.numpy())
+
+
+def _margins(tensors: dict[str, Tensor]) -> NDArray[np.float64] | None:
+    """Return the margins that something was chosen by, where they are stored; the model checks the values."""
+    tensor = tensors.get("prior_margins")
+    if tensor is not None and (tensor.dtype != torch.float64 or tensor.ndim != 1 or not tensor.numel()):
+        raise DamagedFileError(
+            f"prior_margins must be one list of float64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+        )
+    return None if tensor is None else np.array(tensor.numpy())

@@ -1,0 +1,261 @@
+"""Checks of `verify` of a classifier that is not stored: its answers, and what they were compared with."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates.classifier import (
+    CHOICES,
+    LOSS_SLACK,
+    ask,
+    exported_network,
+    held_out_choices,
+    loss_quantity,
+    loss_settings,
+    measure_losses,
+    named_loss,
+)
+from pbgnet.certificates.data import count_duplicates, fingerprint_split, row_fingerprints, unchanged_data
+from pbgnet.certificates.format import Choices, ClassifierSubject, DisagreementSubject, ReferenceRecord
+from pbgnet.certificates.network import CertifiedModel
+from pbgnet.certificates.routes import ERROR_RATE, HELD_OUT_LOSS, Claim, Measured, Settings
+from pbgnet.certificates.verification.cases import RELATIVE, AnswersCase, Outcome, same
+from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence, same_settings
+from pbgnet.exceptions import ShapeError
+
+
+def check_predictions(case: AnswersCase) -> Outcome:
+    """Fingerprint the answers that are stored, and what is said about who gave them."""
+    stated, exported = case.certificate.subject, case.certified.exported
+    assert isinstance(stated, ClassifierSubject | DisagreementSubject)
+    told = stated.exported if isinstance(stated, DisagreementSubject) else None
+    found = None if exported is None else exported.fingerprint()
+    if told != found:
+        return Outcome(str(told), str(found), False, "the classifier described is not the one certified")
+    return same(stated.answers, case.certified.fingerprint(), "an answer, a loss or a class was changed")
+
+
+def check_answers(case: AnswersCase) -> Outcome:
+    """Ask the classifier again, where it is given."""
+    certified = case.certified
+    expected = f"the {certified.predictions.size} answers that are stored"
+    if case.model is None:
+        note = "not asked again: that the classifier answers so is taken on trust; pass model to ask it"
+        return Outcome(expected, expected, True, note, trusted=True)
+    described = exported_network(case.model)
+    if certified.exported is not None and described != certified.exported:
+        told = "no exported network" if described is None else f"the {described.network} network"
+        return Outcome(
+            expected, told, False, "it is not the exported network that was counted; pass it itself"
+        )
+    with unchanged_data(case.X, case.y):
+        answers = ask(case.model, case.X, certified.predictions.size)
+    again = case.classes.places(answers, "The classifier answers with")
+    differ = int(np.sum(again != certified.predictions))
+    return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
+
+
+def check_losses(case: AnswersCase) -> Outcome:
+    """Compute the loss of each row again, where the classifier is given, and the loss has a name or is."""
+    stored = case.certified.losses
+    stated = "no loss" if stored is None else stored.quantity
+    if case.loss is not None and (given := loss_quantity(case.loss)) != stated:
+        return Outcome(stated, given, False, "another loss was given than the one that is certified")
+    if stored is None:
+        return Outcome(stated, stated, True)
+    expected = f"the {stored.values.size} values of the {stated} that are stored"
+    loss = case.loss if case.loss is not None else named_loss(stated)
+    if case.model is None or loss is None:
+        wanted = " and ".join(
+            name for name, value in (("model", case.model), ("loss", loss)) if value is None
+        )
+        note = f"not computed again: that the {stated} has these values is taken on trust; pass {wanted}"
+        return Outcome(expected, expected, True, note, trusted=True)
+    with unchanged_data(case.X, case.y):
+        again = measure_losses(loss, case.model, case.X, case.y).values
+    if again.size != stored.values.size:
+        return Outcome(expected, f"{again.size} values", False)
+    gap = float(np.max(np.abs(again - stored.values)))
+    if gap > LOSS_SLACK:
+        return Outcome(expected, f"values that differ by up to {gap:.2g}", False)
+    note = (
+        f"values here differ by up to {gap:.2g}, as by rounding; the stored ones are on trust" if gap else ""
+    )
+    return Outcome(expected, expected, True, note, trusted=bool(gap))
+
+
+def check_rows(case: AnswersCase) -> Outcome:
+    """See that all rows were certified; that the classifier was fixed without them is taken on trust."""
+    n, answers = case.n_rows, case.certified.predictions.size
+    found = fingerprint_split(np.empty(0, dtype=np.int64), np.arange(n))
+    if found != case.certificate.fingerprints.split or n != answers:
+        return Outcome(f"{answers} rows, all certified", f"{n} rows", False, "rows were added or left out")
+    count = case.certificate.n_priors
+    number = "the only one tried on them" if count == 1 else f"one of at most {count} tried on them"
+    each = "what it answers on a row depends"
+    if case.certified.losses is not None:
+        each = "what it answers on a row, and the loss of a row, depend"
+    claimed = "with or without a loss or classes, and the confidence"
+    if isinstance(case.certificate.subject, DisagreementSubject):
+        claimed = "the confidence, and the shares of it"
+    note = (
+        f"that the classifier was fixed without these rows, and is {number}, is taken on trust; so is that "
+        f"{each} on no other row, and that what is claimed ({claimed}) was settled before the rows were seen"
+    )
+    return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True, note, trusted=True)
+
+
+def check_duplicates(case: AnswersCase) -> Outcome:
+    """Count again the rows that repeat another."""
+    stated = case.certificate.inputs.n_duplicates
+    return same(f"{stated} rows", f"{count_duplicates(row_fingerprints(case.X))} rows")
+
+
+def check_count(case: AnswersCase) -> Outcome:
+    """Count the errors, or the disagreements, again."""
+    inputs, found = case.certificate.inputs, _measured(case)
+    return same(
+        f"{inputs.n_errors} of {inputs.n}, rate {inputs.empirical_error_rate!r}",
+        f"{found.n_errors} of {found.n}, rate {found.n_errors / found.n!r}",
+    )
+
+
+def check_evidence(case: AnswersCase) -> Outcome:
+    """Count, or average, again for each claim: no count may differ."""
+    measured = _measured(case)
+
+    def problem(claim: Claim) -> str:
+        if claim.quantity != ERROR_RATE and measured.losses is None:
+            return "no losses"
+        rows = measured
+        if claim.given_class is not None:
+            rows = measured.among(_truth(case) == case.classes.names.index(claim.given_class))
+        found = claim.argument.evidence(rows, claim.settings, claim.delta)
+        return "" if same_evidence(claim.evidence, found) else evidence_text(found)
+
+    return outcome_of(case.certificate.claims, problem)
+
+
+def check_shares(case: AnswersCase) -> Outcome:
+    """See that what is claimed was paid for, and that nothing else is claimed."""
+    stated, subject, losses = case.certificate, case.certificate.subject, case.certified.losses
+    found = [(claim.quantity, claim.given_class) for claim in stated.claims]
+    overall: list[tuple[str, str | None]] = [(ERROR_RATE, None)]
+    each = [(ERROR_RATE, name) for name in case.classes.names]
+    last = [] if losses is None else [(losses.quantity, None)]
+    compared = isinstance(subject, DisagreementSubject)
+    allowed = (overall,) if compared else ([*overall, *last], [*overall, *each, *last])
+    if found not in allowed:
+        expected_claims = " or ".join(map(_listed, allowed))
+        return Outcome(expected_claims, _listed(found), False, "more, or others, are claimed than are stored")
+    if stated.alternatives or any(not _settled(claim) for claim in stated.claims):
+        return Outcome("one count, the fixed settings and no alternatives", "more", False)
+    expected = CHOICES
+    if not compared:
+        by_class = bool(stated.class_conditional)
+        expected = held_out_choices(case.classes, by_class, losses is not None)
+    if stated.choices != expected or not isinstance(subject, DisagreementSubject):
+        return Outcome(_told(stated.choices), _told(expected), stated.choices == expected)
+    total = Fraction(stated.error_rate.delta) * stated.n_priors
+    reference = subject.reference
+    total += Fraction(reference.claim.delta) * reference.n_priors * reference.n_shares
+    text = f"shares of delta of at most {stated.delta!r} together"
+    ok = total <= Fraction(stated.delta)
+    return Outcome(text, text if ok else f"{float(total)!r} together", ok)
+
+
+def check_reference(case: AnswersCase) -> Outcome:
+    """See that the certified vote has the bound that is leant on, and answers as stored.
+
+    That its own certificate is right needs its own data: until it is verified with them, it is taken on
+    trust.
+    """
+    subject = case.certificate.subject
+    if not isinstance(subject, DisagreementSubject):
+        return Outcome("no other classifier", "no other classifier", True)
+    stated = subject.reference
+    expected = f"bound {stated.claim.value!r} of the certificate {stated.seal}"
+    if problem := _contradiction(stated, case.certificate.error_rate):
+        return Outcome(expected, problem, False, "what is stated of the certified vote contradicts itself")
+    if case.reference is None:
+        note = "the certified vote was not given: its bound and its answers are taken on trust"
+        return Outcome(expected, expected, True, note, trusted=True)
+    if problem := case.reference.mismatch() or _other_certificate(stated, case.reference):
+        return Outcome(expected, problem, False, "it is not the certified vote that was leant on")
+    answers = case.classes.places(ask(case.reference, case.X, case.n_rows), "The vote answers with")
+    if differ := int(np.sum(answers != case.certified.reference)):
+        return Outcome(expected, f"{differ} other answers", False)
+    if case.reference_failures is None:
+        note = "that the certificate of the vote is right is taken on trust; pass reference_data to verify it"
+        return Outcome(expected, expected, True, note, trusted=True)
+    if case.reference_failures:
+        told = f"failed steps of its own verification: {', '.join(case.reference_failures)}"
+        return Outcome(expected, told, False)
+    return Outcome(expected, expected, True, "its own certificate was verified with the data given")
+
+
+def _contradiction(stated: ReferenceRecord, leaning: Claim) -> str:
+    """Return what is wrong with the record of a certified vote as it stands; empty if nothing is."""
+    claim = stated.claim
+    if (claim.quantity, claim.given_class) != (ERROR_RATE, None):
+        return "no bound on the error rate over all rows"
+    if claim.evidence != claim.evidence.at(claim.delta):
+        return "draws at another share of delta"
+    value = claim.recomputed().value
+    if not math.isclose(value, claim.value, rel_tol=RELATIVE):
+        return f"bound {value!r} from its evidence"
+    leant_on = getattr(leaning.evidence, "reference_bound", None)
+    return "" if leant_on == claim.value else "another bound in the claim"
+
+
+def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
+    """Return where the certificate of a model is not the one on record; empty if it is."""
+    certificate, own = model.certificate, model.certificate.error_rate
+    if certificate.seal != stated.seal:
+        return f"the certificate {certificate.seal}"
+    shares = (certificate.n_priors, certificate.choices.n_shares)
+    if own.at(stated.claim.delta) != stated.claim.recomputed() or shares != (
+        stated.n_priors,
+        stated.n_shares,
+    ):
+        return f"bound {own.value!r} by other evidence"
+    return ""
+
+
+def _settled(claim: Claim) -> bool:
+    """Whether a claim has the route, and the settings, that are the same for all data."""
+    if claim.quantity == ERROR_RATE:
+        return claim.settings == Settings()
+    expected = loss_settings(claim.evidence.n, claim.delta)
+    return claim.route == HELD_OUT_LOSS and same_settings(claim.settings, expected)
+
+
+def _listed(claims: list[tuple[str, str | None]]) -> str:
+    return ", ".join(
+        quantity if label is None else f"{quantity} in class {label}" for quantity, label in claims
+    )
+
+
+def _told(choices: Choices) -> str:
+    paid = "; ".join(f"{union.count} for {union.what}" for union in choices.unions) or "nothing paid"
+    free = ", ".join(choices.on_prior_rows) or "nothing"
+    return f"{choices.certificate} by {' and '.join(choices.candidates)}; {paid}; {free} chosen on prior rows"
+
+
+def _truth(case: AnswersCase) -> NDArray[np.int64]:
+    return case.classes.places(case.y, "y holds")
+
+
+def _measured(case: AnswersCase) -> Measured:
+    """Return what the stored answers and losses give on the rows."""
+    certified, subject = case.certified, case.certificate.subject
+    right = certified.reference if certified.reference is not None else _truth(case)
+    if right.size != certified.predictions.size:
+        raise ShapeError(f"there are {right.size} labels for {certified.predictions.size} answers")
+    return Measured(
+        np.asarray(certified.predictions != right),
+        None if certified.losses is None else certified.losses.values,
+        reference_bound=subject.reference.claim.value if isinstance(subject, DisagreementSubject) else None,
+    )

@@ -1,0 +1,193 @@
+"""What a check works on and what it returns; shared by the checks of `verify`."""
+
+import functools
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates.classifier import CertifiedPredictions, Loss
+from pbgnet.certificates.data import Classes, PreparedTable, Split, fingerprint_features, label_values
+from pbgnet.certificates.format import Certificate, NetworkSubject
+from pbgnet.certificates.network import (
+    Answers,
+    CertifiedModel,
+    Situation,
+    Terms,
+    learned_from,
+    situation_of,
+)
+from pbgnet.certificates.routes import Foresight
+from pbgnet.exceptions import UncertifiedError
+from pbgnet.preprocessing import as_table, count_rows
+
+RELATIVE = 1e-9
+"""Recomputed numbers may differ by this much, for other machines round differently."""
+
+# So many rows within the numerical error of a tie may be counted otherwise on another machine. A network
+# that was trained has none; with more, a forged count could hide behind them.
+MOST_TIES = 3
+
+TIES_ON_TRUST = "rows within the numerical error of a tie count otherwise here; the stated count is on trust"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check expected and found; `trusted` where it could not recompute what it is about."""
+
+    expected: str
+    found: str
+    ok: bool
+    detail: str = ""
+    trusted: bool = False
+
+
+class Case:
+    """A certificate and the data it is to be verified against; expensive things are computed once."""
+
+    def __init__(self, certificate: Certificate, X: Any, y: Any) -> None:  # noqa: N803
+        self.certificate, self.given, self.y = certificate, X, y
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        """The rows."""
+        return self.given
+
+    @functools.cached_property
+    def n_rows(self) -> int:
+        """Number of labels given, or of rows where there are none, as for a disagreement."""
+        return count_rows(self.X) if self.y is None else int(label_values(self.y).size)
+
+
+class NetworkCase(Case):
+    """A network with its certificate."""
+
+    def __init__(self, model: CertifiedModel, X: Any, y: Any) -> None:  # noqa: N803
+        super().__init__(model.certificate, X, y)
+        self.model = model
+
+    @functools.cached_property
+    def X(self) -> Any:  # noqa: N802
+        """The rows; a list of them is read cell by cell if it was certified so, as by an estimator."""
+        table = as_table(self.given)
+        if table is self.given or fingerprint_features(table) == self.certificate.fingerprints.features:
+            return table
+        return self.given
+
+    @functools.cached_property
+    def prints(self) -> dict[str, tuple[str, str, str]]:
+        """What the certificate says of the model itself, and what is found."""
+        return self.model.prints()
+
+    @property
+    def subject(self) -> NetworkSubject:
+        """What the certificate says of the network."""
+        return self.certificate.network
+
+    @functools.cached_property
+    def split(self) -> Split:
+        """The rows of the model, chosen as the certificate says."""
+        split, stated = self.model.split, self.subject.split
+        return split if split.record == stated else Split(split.prior_rows, split.certified_rows, stated)
+
+    @property
+    def terms(self) -> Terms:
+        """What was asked, as far as the certificate tells."""
+        stated, aggregation = self.certificate, self.subject.aggregation
+        sampled = aggregation.method == "monte_carlo"
+        return Terms(
+            confidence=stated.confidence,
+            n_priors=stated.n_priors,
+            certificate=stated.choices.certificate,
+            class_conditional=bool(stated.class_conditional),
+            aggregation=aggregation.method,
+            n_samples=aggregation.n_samples if sampled else None,
+            seed=aggregation.seed if sampled else None,
+        )
+
+    @property
+    def has_learned_prior(self) -> bool:
+        """Whether something could be chosen on the prior rows."""
+        return learned_from(self.subject.prior, self.model.prior_rows)
+
+    @functools.cached_property
+    def table(self) -> PreparedTable:
+        """The data, prepared."""
+        return PreparedTable(self.X, self.y, self.model.inputs, self.split)
+
+    @functools.cached_property
+    def situation(self) -> Situation:
+        """What posterior and prior answer on the certified rows, and margins on prior rows."""
+        if int(self.model.certified_rows.max()) >= self.n_rows:
+            raise UncertifiedError("a certified row lies beyond the end of the table")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were given when the model was made
+            return situation_of(
+                self.model.network, self.table, self.subject.prior, self.terms, self.model.prior_margins
+            )
+
+    @functools.cached_property
+    def foresight(self) -> Foresight:
+        """What was known when settings were chosen."""
+        stated = self.certificate
+        share = split_delta(stated.delta_per_prior, stated.choices.n_shares)
+        return Foresight(stated.inputs.n, share, self.situation.margins)
+
+    @property
+    def answers(self) -> Answers:
+        """The deployed network on the certified rows."""
+        return self.situation.posterior
+
+
+class AnswersCase(Case):
+    """The answers of a classifier with their certificate, and where given the classifier and its loss.
+
+    `reference_failures` are the steps that failed when the certified vote was verified; None if it was not.
+    """
+
+    def __init__(
+        self,
+        certified: CertifiedPredictions,
+        X: Any,  # noqa: N803
+        y: Any,
+        model: Any = None,
+        reference: CertifiedModel | None = None,
+        reference_failures: tuple[str, ...] | None = None,
+        loss: Loss | None = None,
+    ) -> None:
+        super().__init__(certified.certificate, X, y)
+        self.certified, self.model, self.reference = certified, model, reference
+        self.reference_failures, self.loss = reference_failures, loss
+
+    @property
+    def classes(self) -> Classes:
+        """The classes that answers are places among."""
+        return Classes(self.certified.classes)
+
+
+def same(expected: object, found: object, detail: str = "") -> Outcome:
+    """Compare two values exactly; the detail is given where they differ."""
+    ok = expected == found
+    return Outcome(str(expected), str(found), ok, "" if ok else detail)
+
+
+def close(expected: float, found: float, absolute: float = 0.0, relative: float = RELATIVE) -> Outcome:
+    """Compare two numbers up to rounding."""
+    ok = math.isclose(expected, found, rel_tol=relative, abs_tol=absolute)
+    return Outcome(repr(expected), repr(found), ok)
+
+
+def count_agrees(stated: int, found: int, n_ties: int) -> bool:
+    """Whether two counts of errors differ by no more than a few rows that are ties to rounding."""
+    return abs(stated - found) <= min(n_ties, MOST_TIES)
+
+
+def risk_problem(stated: float, stated_error: float, found: float, found_error: float) -> str:
+    """Say what is wrong with a stated mean; two computations may differ by the error of both, and no more."""
+    slack = 2.0 * min(stated_error, found_error * (1 + RELATIVE)) + 1e-12
+    if not math.isclose(stated, found, rel_tol=0.0, abs_tol=slack):
+        return "it differs by more than the numerical error"
+    if stated + stated_error < found - found_error:
+        return "it is understated by more than the numerical error"
+    return ""

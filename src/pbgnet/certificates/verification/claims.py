@@ -1,0 +1,264 @@
+"""Checks of `verify` that the claims follow from their evidence, and the evidence from the data."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates.format import DisagreementSubject
+from pbgnet.certificates.network import (
+    Proposal,
+    candidate_names,
+    chosen_on_prior_rows,
+    delta_of,
+    others_than,
+    unions,
+)
+from pbgnet.certificates.routes import CANDIDATES, ROUTES, Claim, Evidence, Settings
+from pbgnet.certificates.verification.cases import (
+    RELATIVE,
+    TIES_ON_TRUST,
+    Case,
+    NetworkCase,
+    Outcome,
+    count_agrees,
+    risk_problem,
+    same,
+)
+
+
+def check_delta(case: Case) -> Outcome:
+    """Recompute delta from the confidence, its share per prior, and that of each claim."""
+    stated = case.certificate
+    delta = delta_of(stated.confidence)
+    per_prior = split_delta(delta, stated.n_priors)
+    share = split_delta(per_prior, stated.choices.n_shares)
+    expected = [repr(claim.delta) for claim in stated.claims]
+    found = [repr(share)] * len(expected)
+    shares = ", ".join(dict.fromkeys(expected)), ", ".join(dict.fromkeys(found))
+    if isinstance(stated.subject, DisagreementSubject):
+        shares = (
+            "as stated",
+            "as stated",
+        )  # delta is not divided evenly; a step of its own adds the parts up
+    return same(
+        f"delta {stated.delta!r}, {stated.delta_per_prior!r} per prior, {shares[0]} per claim",
+        f"delta {delta!r}, {per_prior!r} per prior, {shares[1]} per claim",
+        f"with confidence {stated.confidence} and {stated.n_priors} priors",
+    )
+
+
+def check_bound(case: Case) -> Outcome:
+    """Recompute each claim from its stated evidence, which is checked by a step of its own."""
+    return outcome_of(case.certificate.claims, _value_problem)
+
+
+def check_evidence(case: NetworkCase) -> Outcome:
+    """Recompute the evidence of each claim from the model and the data."""
+    claims = case.certificate.claims
+    return _with_ties(case, claims, outcome_of(claims, lambda claim: _evidence_problem(case, claim)))
+
+
+def check_alternatives(case: NetworkCase) -> Outcome:
+    """Recompute what is said for comparison; a posterior that was not kept is taken on trust."""
+    stated = case.certificate
+    kept = [claim for claim in stated.alternatives if not claim.predictor.startswith("discarded")]
+    told, expected = _listed(stated.alternatives), _listed(_expected_alternatives(case))
+    if told != expected:
+        return Outcome(expected, told, False, "other routes are listed than those that were not taken")
+
+    def problem(claim: Claim) -> str:
+        if claim.delta != stated.delta_per_prior:
+            return f"delta {stated.delta_per_prior!r}"
+        evidence = _evidence_problem(case, claim) if claim in kept else ""
+        return evidence or _value_problem(claim)
+
+    outcome = outcome_of(stated.alternatives, problem)
+    if outcome.ok and len(kept) < len(stated.alternatives):
+        note = "those of the posterior that was not kept are taken on trust"
+        return Outcome(outcome.expected, outcome.found, True, note, trusted=True)
+    return _with_ties(case, kept, outcome)
+
+
+def check_choices(case: NetworkCase) -> Outcome:
+    """See that what is claimed, the routes looked at, and their price are those of what was asked for."""
+    certificate, stated = case.certificate, case.certificate.choices
+    classes = case.model.inputs.classes.names
+    names = candidate_names(case.terms.certificate, case.has_learned_prior)
+    told = "; ".join(_name(claim) for claim in certificate.claims)
+    if not any(_is_made_by(certificate.claims, name, classes) for name in names):
+        expected = f"the claims of {' or '.join(names)}"
+        return Outcome(expected, told, False, "more, or others, are claimed than were paid for")
+    prices = unions(case.terms, names, classes)
+    return same(
+        _choices_text(stated.candidates, [(union.what, union.count) for union in stated.unions]),
+        _choices_text(names, [(union.what, union.count) for union in prices]),
+        "a choice was not paid for as it must be",
+    )
+
+
+def check_settings(case: NetworkCase) -> Outcome:
+    """Choose again what was chosen on the prior rows, by the margins stored or by those on all of them."""
+    stated, foresight = case.certificate, case.foresight
+    expected = "what the prior rows give" if case.has_learned_prior else "the fixed settings"
+    for claim in (*stated.claims, *stated.alternatives):
+        if not any(same_settings(claim.settings, allowed) for allowed in _allowed(case, claim)):
+            return Outcome(expected, "others", False, f"the settings of {_name(claim)} are not {expected}")
+    told = stated.choices.on_prior_rows
+    again = chosen_on_prior_rows(case.terms.certificate, foresight)
+    if told != again:
+        return Outcome("; ".join(again) or "nothing", "; ".join(told) or "nothing", False)
+    if foresight.learned and case.model.prior_margins is not None:
+        note = (
+            "that the stored margins are those on prior rows the prior was not trained on is taken on trust"
+        )
+        return Outcome(expected, expected, True, note, trusted=True)
+    return Outcome(expected, expected, True)
+
+
+def check_deployed(case: NetworkCase) -> Outcome:
+    """See that the predictor of the bound on the error rate is the one that the model answers with."""
+    subject, predictor = case.subject, case.certificate.error_rate.predictor
+    expected = f"the {predictor}"
+    if predictor == "prior's vote" and subject.prior_weights != subject.posterior_weights:
+        return Outcome(expected, "the posterior's vote", False, "the model answers with another network")
+    return Outcome(expected, expected, True)
+
+
+def outcome_of(claims: Iterable[Claim], problem: Callable[[Claim], str]) -> Outcome:
+    """Return what was expected and found of the first claim with a problem, or that all are as stated."""
+    listed = list(claims)
+    for claim in listed:
+        if found := problem(claim):
+            return Outcome(_claim_text(claim), found, False, f"{_name(claim)} is not what the data give")
+    told = "; ".join(f"{claim.route} {claim.value!r}" for claim in listed) or "none"
+    return Outcome(told, told, True)
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """Write what a bound was computed from."""
+    stated = {field.name: getattr(evidence, field.name) for field in dataclasses.fields(evidence)}
+    n = stated.pop("n")
+    parts = [f"{name.replace('_', ' ')} {value!r}" for name, value in stated.items() if value is not None]
+    return ", ".join([f"{n} rows", *parts])
+
+
+def same_evidence(stated: Evidence, found: Evidence, n_ties: int = 0) -> bool:
+    """Whether evidence is the same up to what another machine may round, or count, otherwise."""
+    names = ("empirical_risk", "numerical_error")
+    if hasattr(stated, "numerical_error") and risk_problem(
+        *(getattr(each, name) for each in (stated, found) for name in names)
+    ):
+        return False
+    for field in dataclasses.fields(stated):
+        ours, theirs = getattr(stated, field.name), getattr(found, field.name)
+        if field.name == "n_errors":
+            same_value = count_agrees(ours, theirs, n_ties)
+        else:
+            same_value = field.name == "empirical_risk" or _same_number(ours, theirs)
+        if not same_value:
+            return False
+    return True
+
+
+def _evidence_problem(case: NetworkCase, claim: Claim) -> str:
+    found, n_ties = _found(case, claim)
+    return "" if same_evidence(claim.evidence, found, n_ties) else evidence_text(found)
+
+
+def _found(case: NetworkCase, claim: Claim) -> tuple[Evidence, int]:
+    """Return the evidence of a claim from the model and the data, and the number of rows that are ties."""
+    exact = claim not in case.certificate.claims
+    measured = case.situation.measured(claim.predictor, claim.given_class, exact=exact)
+    found = claim.argument.evidence(measured, claim.settings, claim.delta)
+    return found, case.situation.answers(claim.predictor, claim.given_class).n_ties
+
+
+def _with_ties(case: NetworkCase, claims: Iterable[Claim], outcome: Outcome) -> Outcome:
+    """Say that a count is on trust where it is as stated up to ties only."""
+
+    def count(evidence: Evidence) -> int | None:
+        return getattr(evidence, "n_errors", None)
+
+    if outcome.ok and any(count(claim.evidence) != count(_found(case, claim)[0]) for claim in claims):
+        return dataclasses.replace(outcome, detail=TIES_ON_TRUST, trusted=True)
+    return outcome
+
+
+def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...]) -> bool:
+    """Whether claims are those of a candidate: over all rows, from one event, and for each class or none."""
+    overall = [claim for claim in claims if claim.given_class is None]
+    headline = overall[-1]
+    by_class = [
+        (c.given_class, c.predictor, c.route, c.settings) for c in claims if c.given_class is not None
+    ]
+    each = [(label, headline.predictor, headline.route, headline.settings) for label in classes]
+    return (
+        tuple((claim.predictor, claim.route) for claim in overall) == CANDIDATES[name]
+        and len({claim.settings for claim in overall}) == 1
+        and by_class in ([], each)
+    )
+
+
+def _expected_alternatives(case: NetworkCase) -> tuple[Proposal, ...]:
+    """Return the routes that were not taken, given the one that was."""
+    stated, classes = case.certificate, case.model.inputs.classes.names
+    names = candidate_names(case.terms.certificate, case.has_learned_prior)
+    taken = next((name for name in names if _is_made_by(stated.claims, name, classes)), names[0])
+    return others_than(taken, case.foresight)
+
+
+def _allowed(case: NetworkCase, claim: Claim) -> list[Settings]:
+    """Return the settings a claim may have: those of the candidates it belongs to, with either constant."""
+    predictor = claim.predictor.removeprefix("discarded ")
+    candidates = [members for members in CANDIDATES.values() if (predictor, claim.route) in members]
+    return [
+        ROUTES[members[0][1]].plan(dataclasses.replace(case.foresight, constant=constant))
+        for members in candidates
+        for constant in ("maurer", "paper")
+    ]
+
+
+def _listed(proposals: "Iterable[Proposal | Claim]") -> str:
+    """List routes and predictors, in the words for their settings."""
+    return "; ".join(
+        f"{ROUTES[each.route].words(each.settings)} of the {each.predictor}" for each in proposals
+    )
+
+
+def _value_problem(claim: Claim) -> str:
+    found = claim.recomputed().value
+    return "" if math.isclose(claim.value, found, rel_tol=RELATIVE) else f"{claim.route} {found!r}"
+
+
+def same_settings(stated: Settings, chosen: Settings) -> bool:
+    """Whether two settings are the same, up to rounding of what was computed for them."""
+    return type(stated) is type(chosen) and all(
+        _same_number(getattr(stated, field.name), getattr(chosen, field.name), 1e-6)
+        for field in dataclasses.fields(stated)
+    )
+
+
+def _same_number(ours: object, theirs: object, relative: float = RELATIVE) -> bool:
+    """Compare numbers, or lists of them, up to rounding, and anything else exactly."""
+    if isinstance(ours, tuple) and isinstance(theirs, tuple):
+        return len(ours) == len(theirs) and all(
+            _same_number(a, b, relative) for a, b in zip(ours, theirs, strict=True)
+        )
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return math.isclose(ours, theirs, rel_tol=relative)
+    return ours == theirs
+
+
+def _choices_text(candidates: Iterable[str], prices: list[tuple[str, int]]) -> str:
+    paid = "; ".join(f"{count} for {what}" for what, count in prices) or "nothing paid"
+    return f"looked at {' and '.join(candidates)}; {paid}"
+
+
+def _name(claim: Claim) -> str:
+    given = f" in class {claim.given_class}" if claim.given_class is not None else ""
+    return f"the {claim.quantity} of the {claim.predictor}{given} by {claim.route}"
+
+
+def _claim_text(claim: Claim) -> str:
+    return f"{claim.route} {claim.value!r} from {evidence_text(claim.evidence)}"

@@ -1,0 +1,101 @@
+"""Checks of `verify` that the certificate, the model and the data are the ones they are said to be."""
+
+from collections.abc import Callable
+
+from pbgnet.certificates.data import (
+    DataFingerprints,
+    fingerprint_columns,
+    fingerprint_features,
+    fingerprint_labels,
+    fingerprint_split,
+)
+from pbgnet.certificates.network import TOLERANCE
+from pbgnet.certificates.verification.cases import Case, NetworkCase, Outcome, same
+from pbgnet.preprocessing import count_rows
+
+
+def check_schema(case: Case) -> Outcome:
+    """Reading it checked the schema; the tolerance that the numbers rest on is compared here."""
+    version = f"version {case.certificate.version}"
+    if isinstance(case, NetworkCase) and (found := case.subject.aggregation.tolerance) != TOLERANCE:
+        return Outcome(f"tolerance {TOLERANCE!r}", f"tolerance {found!r}", False, "the tolerance was changed")
+    return Outcome(version, version, True)
+
+
+def check_statement(case: Case) -> Outcome:
+    """Compare the sentences in the file with those its numbers make."""
+    certificate, written = case.certificate, case.certificate.written
+    if written is None:
+        return Outcome(certificate.statement, certificate.statement, True)
+    for name, genuine, found in (
+        ("statement is", (certificate.statement,), (written.statement,)),
+        ("predictors are", certificate.predictors, written.predictors),
+        ("assumptions are", certificate.assumptions, written.assumptions),
+        ("words of the comparison are", (certificate.comparison,), (written.comparison,)),
+    ):
+        pairs = [(_nth(genuine, k), _nth(found, k)) for k in range(max(len(genuine), len(found)))]
+        for expected, other in pairs:
+            if expected != other:
+                return Outcome(expected, other, False, f"the {name} not what the numbers of the file make")
+    return Outcome(certificate.statement, certificate.statement, True)
+
+
+def check_seal(case: Case) -> Outcome:
+    """Fingerprint the whole text, for the fields that no other step recomputes."""
+    certificate = case.certificate
+    if certificate.written is None:
+        return Outcome(certificate.seal, certificate.seal, True, "it was never in a file")
+    return same(certificate.written.seal, certificate.seal, "a field of the certificate was edited")
+
+
+def check_own(name: str) -> Callable[[NetworkCase], Outcome]:
+    """Return a check of what the certificate says of the model itself: its sizes, weights or inputs."""
+    return lambda case: same(*case.prints[name])
+
+
+def check_data(case: Case) -> Outcome:
+    """See that the one fingerprint of the data is that of the parts stated; the parts have own steps."""
+    stated = case.certificate.fingerprints
+    rows = case.certificate.n_rows_total
+    found = DataFingerprints(rows, stated.features, stated.labels or "none", stated.columns).data
+    return same(stated.data, found, "the certificate's fingerprints of the data contradict each other")
+
+
+def check_features(case: Case) -> Outcome:
+    """Fingerprint the values of all rows."""
+    detail = "a value, or the order of rows or columns, differs from the table given to fit"
+    return same(case.certificate.fingerprints.features, fingerprint_features(case.X), detail)
+
+
+def check_labels(case: Case) -> Outcome:
+    """Fingerprint all labels."""
+    detail = "a label, or the order of rows, differs from those given to fit"
+    expected = case.certificate.fingerprints.labels
+    if expected is None:
+        return Outcome("no labels", "no labels", True, "none are needed")
+    return same(expected, fingerprint_labels(case.y), detail)
+
+
+def check_columns(case: Case) -> Outcome:
+    """Fingerprint the names of the columns."""
+    expected, found = case.certificate.fingerprints.columns, fingerprint_columns(case.X)
+    detail = "a column was renamed, moved, added or left out"
+    return same(expected or "no names", found or "no names", detail)
+
+
+def check_row_count(case: Case) -> Outcome:
+    """Count the rows."""
+    count, found = count_rows(case.X), f"{case.n_rows} rows"
+    if count != case.n_rows:
+        found = f"{count} rows with {case.n_rows} labels"
+    return same(f"{case.certificate.n_rows_total} rows", found, "rows were added or left out")
+
+
+def check_split(case: NetworkCase) -> Outcome:
+    """Fingerprint which rows are which."""
+    found = fingerprint_split(case.model.prior_rows, case.model.certified_rows)
+    return same(case.certificate.fingerprints.split, found, "prior or certified rows were changed")
+
+
+def _nth(sentences: tuple[str, ...], k: int) -> str:
+    return sentences[k] if k < len(sentences) else "no such sentence"

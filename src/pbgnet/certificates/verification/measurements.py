@@ -1,0 +1,57 @@
+"""Checks of `verify` of what was measured: loss, errors, numerical error and divergence of a network."""
+
+from pbgnet.certificates.network import LARGEST_ERROR
+from pbgnet.certificates.verification.cases import (
+    TIES_ON_TRUST,
+    NetworkCase,
+    Outcome,
+    close,
+    count_agrees,
+    risk_problem,
+    same,
+)
+
+
+def check_risk(case: NetworkCase) -> Outcome:
+    """Recompute the empirical risk."""
+    stated, found = case.subject, case.answers
+    problem = risk_problem(stated.empirical_risk, stated.numerical_error, found.risk, found.numerical_error)
+    return Outcome(repr(stated.empirical_risk), repr(found.risk), not problem, problem)
+
+
+def check_error_rate(case: NetworkCase) -> Outcome:
+    """Recount the errors; a few rows whose output is within the numerical error of 0 may go either way."""
+    inputs, found = case.certificate.inputs, case.answers
+    ok = count_agrees(inputs.n_errors, found.n_errors, found.n_ties)
+    ok &= inputs.empirical_error_rate == inputs.n_errors / inputs.n
+    close_by = ok and inputs.n_errors != found.n_errors
+    return Outcome(
+        f"{inputs.n_errors} errors, rate {inputs.empirical_error_rate!r}",
+        f"{found.n_errors} errors, rate {found.n_errors / found.n!r}",
+        ok,
+        TIES_ON_TRUST if close_by else "",
+        trusted=close_by,
+    )
+
+
+def check_numerical_error(case: NetworkCase) -> Outcome:
+    """Recompute the proved numerical error, and see that it leaves no doubt about the vote."""
+    largest = max(case.situation.posterior.error, case.situation.prior.error)
+    if largest > LARGEST_ERROR:
+        return Outcome(
+            f"outputs to within {LARGEST_ERROR!r}",
+            f"to within {largest!r}",
+            False,
+            "the weights are absurdly large: nobody can tell how the vote answers",
+        )
+    return close(case.subject.numerical_error, case.answers.numerical_error)
+
+
+def check_divergence(case: NetworkCase) -> Outcome:
+    """Recompute the divergence."""
+    return close(case.subject.divergence, case.answers.divergence)
+
+
+def check_duplicates(case: NetworkCase) -> Outcome:
+    """Count again the certified rows that repeat another row of the table."""
+    return same(f"{case.certificate.inputs.n_duplicates} rows", f"{case.table.n_duplicates} rows")

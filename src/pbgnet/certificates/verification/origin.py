@@ -1,0 +1,147 @@
+"""Checks of `verify` of where things came from: the split, the preprocessor and the prior."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pbgnet.certificates.network import prior_problem
+from pbgnet.certificates.verification.cases import RELATIVE, NetworkCase, Outcome
+from pbgnet.networks import initial_weights
+from pbgnet.preprocessing import TablePreprocessor, take_rows
+
+
+def check_rows(case: NetworkCase) -> Outcome:
+    """See that no row is both prior and certified, and that all others are certified as stated.
+
+    Only where the user chose the rows may some be in neither part; why is then taken on trust.
+    """
+    split, n = case.split, case.certificate.inputs.n  # a split with rows in both parts cannot be made
+    prior, certified = split.prior_rows, split.certified_rows
+    expected = f"{n} certified rows in the table, none of them a prior row"
+    left_out, told = split.n_left_out(case.n_rows), case.subject.n_left_out
+    problems = []
+    if certified.size != n:
+        problems.append(f"{certified.size} certified rows")
+    if max(_largest(prior), _largest(certified)) >= case.n_rows:
+        problems.append(f"rows beyond the end of the table of {case.n_rows}")
+    if told != left_out:
+        problems.append(f"{left_out} rows in neither part, not {told}")
+    if split.left_out_problem(case.n_rows):
+        problems.append(f"{left_out} rows in neither part")
+    if problems or not left_out:
+        return Outcome(expected, ", ".join(problems) or expected, not problems)
+    note = f"{left_out} rows of the table are in neither part: that they were left out without looking at "
+    return Outcome(expected, expected, True, f"{note}anything is taken on trust", trusted=True)
+
+
+def check_redraw(case: NetworkCase) -> Outcome:
+    """Draw the split again where it was drawn."""
+    split, record = case.split, case.subject.split
+    expected = {
+        "none": "no prior rows",
+        "given": "prior rows chosen by the user",
+        "drawn": f"the rows that seed {record.seed} draws, a share of {record.fraction!r}",
+    }[record.how]
+    if problem := split.record_problem(case.n_rows):
+        made = f" (drawn with numpy {case.certificate.versions.numpy}, redrawn with {np.__version__})"
+        detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
+        return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
+    if record.how == "given":
+        note = "that the choice does not depend on the certified rows' labels is taken on trust"
+        return Outcome(expected, expected, True, note, trusted=True)
+    return Outcome(expected, expected, True)
+
+
+def check_refit(case: NetworkCase) -> Outcome:
+    """Fit the preprocessor again on the prior rows alone."""
+    status, preprocessor = case.subject.preprocessing.status, case.model.preprocessor
+    if status != "inside":
+        ok = preprocessor is None or status == "outside"
+        note = (
+            "there is none"
+            if status == "none"
+            else "outside the proof: that it does not depend on the certified rows is taken on trust"
+        )
+        return Outcome(status, status if ok else "a preprocessor", ok, note, trusted=status == "outside")
+    if preprocessor is None:
+        return Outcome("a preprocessor", "none", False, "the certificate says that there is one")
+    again = TablePreprocessor(**preprocessor.get_params())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were given when the model was made
+        again.fit(take_rows(case.X, case.model.prior_rows))
+    difference = _difference(preprocessor.to_dict(), again.to_dict())
+    expected = f"what {case.model.prior_rows.size} prior rows give"
+    detail = f"it was not fitted on the prior rows alone: {difference}" if difference else ""
+    return Outcome(expected, "another one" if difference else expected, not difference, detail)
+
+
+def check_prior_record(case: NetworkCase) -> Outcome:
+    """See that what is said about the prior is possible, given the prior rows."""
+    record = case.subject.prior
+    expected = f"a {record.how} prior that saw {record.n_rows} rows"
+    problem = prior_problem(record, case.model.prior_rows.size)
+    return Outcome(expected, "a contradiction" if problem else expected, not problem, problem.rstrip("."))
+
+
+def check_regeneration(case: NetworkCase) -> Outcome:
+    """Make the prior again where nothing but its seed made it."""
+    record, network = case.subject.prior, case.model.network
+    if record.how in ("pretrained", "given"):
+        note = (
+            "not repeated: that it was trained on the prior rows alone is taken on trust"
+            if record.how == "pretrained"
+            else "not repeated: that it does not depend on the certified rows is taken on trust"
+        )
+        return Outcome(f"a {record.how} prior", f"a {record.how} prior", True, note, trusted=True)
+    options: dict[str, Any] = {"initialisation": "zero"}
+    if record.how == "random":
+        if record.seed is None:
+            return Outcome("a seed", "none", False, "a random prior without its seed cannot be repeated")
+        generator = torch.Generator().manual_seed(record.seed)
+        options = {"initialisation": record.initialisation or "xavier_normal", "generator": generator}
+    sizes = network.architecture
+    again = initial_weights(
+        sizes.n_features, sizes.hidden_layer_sizes, intercept=sizes.intercept, dtype=torch.float64, **options
+    )
+    # Training in float32 keeps the prior in float32: the same numbers, rounded.
+    rounded = [weight.float().double() for weight in again]
+    stored = network.prior_weights
+    ok = any(all(map(torch.equal, stored, candidate)) for candidate in (again, rounded))
+    source = "zeros" if record.how == "zero" else f"the weights drawn from seed {record.seed}"
+    return Outcome(source, source if ok else "other weights", ok)
+
+
+def check_settled(case: NetworkCase) -> Outcome:
+    """Name what no file can show: when the route, the number of priors and the seeds were settled."""
+    stated = case.certificate
+    priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
+    told = f"{stated.choices.certificate} and {priors}, settled beforehand"
+    note = (
+        "that the route, the number of priors and the seeds were settled before the certified rows were "
+        "looked at, and nothing was tried besides, is taken on trust"
+    )
+    return Outcome(told, told, True, note, trusted=True)
+
+
+def _largest(rows: NDArray[np.int64]) -> int:
+    return int(rows.max()) if rows.size else -1
+
+
+def _difference(stored: Any, again: Any, where: str = "") -> str:
+    """Name the first place where two JSON-able values differ; floats may differ by rounding."""
+    if isinstance(stored, float) and isinstance(again, float):
+        same = math.isclose(stored, again, rel_tol=RELATIVE)
+        return "" if same else f"{where} is {stored!r}, refitted {again!r}"
+    if isinstance(stored, dict) and isinstance(again, dict) and set(stored) == set(again):
+        parts = [_difference(stored[key], again[key], f"{where} {key}".strip()) for key in stored]
+        return next(filter(None, parts), "")
+    if isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+        parts = [
+            _difference(a, b, f"{where}[{k}]") for k, (a, b) in enumerate(zip(stored, again, strict=True))
+        ]
+        return next(filter(None, parts), "")
+    return "" if stored == again else f"{where} is {stored!r:.80}, refitted {again!r:.80}"

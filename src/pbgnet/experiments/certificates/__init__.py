@@ -1,0 +1,11 @@
+"""Every certificate that a split of the paper's data gives, and the page of them all."""
+
+from pbgnet.experiments.certificates.bounds_table import CertificateSettings, certify_split
+from pbgnet.experiments.certificates.page import Circumstances, certificate_page
+
+__all__ = [
+    "CertificateSettings",
+    "Circumstances",
+    "certificate_page",
+    "certify_split",
+]

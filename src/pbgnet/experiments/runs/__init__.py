@@ -1,0 +1,14 @@
+"""Runs: what they are, the rows they see, their training side by side, and how they are judged."""
+
+from pbgnet.experiments.runs.batch import Rows, batches_of, train_batch
+from pbgnet.experiments.runs.rows import PaperRows
+from pbgnet.experiments.runs.specification import RunSpec, code_version
+
+__all__ = [
+    "PaperRows",
+    "Rows",
+    "RunSpec",
+    "batches_of",
+    "code_version",
+    "train_batch",
+]

@@ -1,0 +1,34 @@
+"""Studies: sets of runs as data, engines that train them, a store that survives a kill, what came out."""
+
+from pbgnet.experiments.studies.engines import Engine, LocalEngine, RayEngine
+from pbgnet.experiments.studies.results import (
+    NAMES,
+    Spread,
+    StudyResults,
+    confidence_text,
+    read_results,
+    spread_of,
+)
+from pbgnet.experiments.studies.selection import Selected, select, select_all
+from pbgnet.experiments.studies.store import Store
+from pbgnet.experiments.studies.study import load_study
+from pbgnet.experiments.studies.sweep import SweepState, run_study
+
+__all__ = [
+    "NAMES",
+    "Engine",
+    "LocalEngine",
+    "RayEngine",
+    "Selected",
+    "Spread",
+    "Store",
+    "StudyResults",
+    "SweepState",
+    "confidence_text",
+    "load_study",
+    "read_results",
+    "run_study",
+    "select",
+    "select_all",
+    "spread_of",
+]

@@ -1,0 +1,181 @@
+"""Where batches of runs are trained: threads of this machine, or a Ray cluster; one function does it."""
+
+import itertools
+import os
+import platform
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from pbgnet.exceptions import ClusterError
+from pbgnet.experiments.runs import Rows, RunSpec, train_batch
+from pbgnet.experiments.studies.store import RunRecord
+
+RowSource = Callable[[RunSpec], Rows]
+"""Maps a run to the rows it is trained and tested on; must be picklable for a cluster."""
+
+Batch = Sequence[RunSpec]
+
+# Small networks leave a GPU idle between their kernels, so many batches share it: as threads of one process,
+# of which PyTorch has streams for 32, or as processes, each with libraries of its own in memory.
+THREADS_PER_GPU, PROCESSES_PER_GPU = 24, 8
+MEMORY_PER_THREAD = 4 << 30
+
+
+def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
+    """Train a batch and return its records; an error of any kind is written into them."""
+    start, place = time.perf_counter(), torch.device(device)
+    results: list[dict[str, dict[str, float]]] = [{} for _ in batch]
+    error = ""
+    try:
+        with _own_stream(place):
+            results = train_batch(batch, source(batch[0]), place)
+    except Exception as problem:  # the other batches go on; the store says what happened to this one
+        error = "".join(traceback.format_exception(problem, limit=-4)).strip()
+    share = (time.perf_counter() - start) / len(batch)
+    machine = _machine(place)
+    return [
+        RunRecord(run, numbers, error, share, machine) for run, numbers in zip(batch, results, strict=True)
+    ]
+
+
+_of_thread = threading.local()
+
+
+@contextmanager
+def _own_stream(device: torch.device) -> Iterator[None]:
+    """Work in the stream of this thread; PyTorch has 32 of them and gives the same one out again."""
+    if device.type != "cuda":
+        yield
+        return
+    if getattr(_of_thread, "device", None) != device:
+        _of_thread.device, _of_thread.stream = device, torch.cuda.Stream(device)
+    with torch.cuda.device(device), torch.cuda.stream(_of_thread.stream):
+        yield
+
+
+class Engine(Protocol):
+    """Something that trains batches on a kind of device and gives back their records as they come."""
+
+    @property
+    def device(self) -> str:
+        """What batches are trained on, such as "cpu" or "cuda"."""
+
+    def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
+        """Yield the records of each batch, in the order in which they are done."""
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Threads of this process; on a GPU several batches at a time, each in a stream of its own.
+
+    Attributes
+    ----------
+    device : str
+    n_workers : int, optional
+        Batches at a time. Unless given, 1 on a CPU, and on a GPU as many as have 4 GiB of its memory each, at
+        most 24.
+    """
+
+    device: str = "cpu"
+    n_workers: int | None = None
+
+    def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
+        """Yield the records of each batch, in the order in which they are done."""
+        count = self.n_workers or _n_threads(torch.device(self.device))
+        waiting = iter(batches)
+        with ThreadPoolExecutor(count, thread_name_prefix="pbgnet-batch") as pool:
+
+            def submit(some: Iterator[Batch]) -> set[Future[list[RunRecord]]]:
+                return {pool.submit(execute, batch, source, self.device) for batch in some}
+
+            running = submit(itertools.islice(waiting, count))
+            while running:  # no more are submitted than run, so that an interrupt has little to wait for
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                running |= submit(itertools.islice(waiting, len(done)))
+                for future in done:
+                    yield future.result()
+
+
+def _n_threads(device: torch.device) -> int:
+    if device.type != "cuda":
+        return 1
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(1, min(THREADS_PER_GPU, memory // MEMORY_PER_THREAD))
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """A Ray cluster, or Ray on this machine; needs ``pip install 'pbgnet[cluster]'``.
+
+    Attributes
+    ----------
+    address : str, optional
+        Of the cluster; a local one is started unless given.
+    device : str
+        Of the workers, "cpu" or "cuda".
+    batches_per_gpu : int
+        Batches that share a GPU.
+    """
+
+    address: str | None = None
+    device: str = "cpu"
+    batches_per_gpu: int = PROCESSES_PER_GPU
+
+    def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
+        """Yield the records of each batch, in the order in which they are done."""
+        ray = self._connect()
+        resources: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
+        if self.device.startswith("cuda"):
+            resources["num_gpus"] = 1 / self.batches_per_gpu
+        remote = ray.remote(**resources)(execute)
+        running = {remote.remote(batch, source, self.device): batch for batch in batches}
+        try:
+            while running:
+                (done, *_), _ = ray.wait(list(running), num_returns=1)
+                batch = running.pop(done)
+                try:
+                    records: list[RunRecord] = ray.get(done)
+                except ray.exceptions.RayError as error:  # a worker was killed, or its machine is gone
+                    records = [RunRecord(run, error=f"{type(error).__name__}: {error}") for run in batch]
+                yield records
+        finally:
+            for waiting in running:  # an interrupt leaves nothing behind on the cluster
+                ray.cancel(waiting, force=True)
+
+    def _connect(self) -> Any:
+        try:
+            import ray
+        except ImportError as error:
+            raise ClusterError("Ray is not installed; get it with pip install 'pbgnet[cluster]'.") from error
+        if not ray.is_initialized():
+            try:
+                _knock(self.address)
+                ray.init(address=self.address or "local", log_to_driver=False, include_dashboard=False)
+            except (OSError, RuntimeError, ValueError) as error:
+                raise ClusterError(
+                    f"The Ray cluster at {self.address or 'this machine'} cannot be reached: {error}. Check "
+                    "--address, or leave it out to use this machine."
+                ) from error
+        return ray
+
+
+def _knock(address: str | None) -> None:
+    """Raise an error at once where nobody listens; Ray itself would try for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+def _machine(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()}, {os.cpu_count()} cores"

@@ -1,0 +1,130 @@
+"""Studies as data: a TOML file with a grid becomes a list of runs."""
+
+import itertools
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pbgnet.exceptions import DamagedFileError, OptionError
+from pbgnet.experiments.runs import RunSpec
+from pbgnet.training import ALGORITHMS
+from pbgnet.validation import check_name
+
+FOLDER = resources.files("pbgnet.experiments") / "studies"
+SECTIONS = {"summary", "datasets", "algorithms", "split_seeds", "seeds", "grid", "common", "batch_size"}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named set of runs."""
+
+    name: str
+    summary: str
+    datasets: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    runs: tuple[RunSpec, ...]  # without repetitions, in the order of the grid
+
+    def narrowed(
+        self, datasets: Sequence[str] | None = None, algorithms: Sequence[str] | None = None
+    ) -> "Study":
+        """Return the part of the study about some data sets and algorithms."""
+        sets = self.datasets if datasets is None else tuple(datasets)
+        names = self.algorithms if algorithms is None else tuple(algorithms)
+        for kind, chosen, known in (("data set", sets, self.datasets), ("algorithm", names, self.algorithms)):
+            for name in chosen:
+                check_name(f"{kind} of the study {self.name}", name, known)
+        trainings = {ALGORITHMS[algorithm].training for algorithm in names}
+        runs = tuple(run for run in self.runs if run.dataset in sets and run.training in trainings)
+        return replace(self, datasets=sets, algorithms=names, runs=runs)
+
+
+def study_names() -> list[str]:
+    """Return the names of the studies that come with the package."""
+    return sorted(Path(entry.name).stem for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_study(name: str | Path) -> Study:
+    """Read a study by its name, or from a TOML file of one's own."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise DamagedFileError(f"The study {path} cannot be read: {reason}.") from error
+    else:
+        check_name("study", str(name), study_names())
+        text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DamagedFileError(f"The study {name} is not valid TOML: {error}.") from error
+    return _from_table(path.stem, table)
+
+
+def _from_table(name: str, table: dict[str, Any]) -> Study:
+    if unknown := sorted(set(table) - SECTIONS):
+        raise OptionError(
+            f"The study {name} has sections nobody reads: {', '.join(unknown)}. Known are "
+            f"{', '.join(sorted(SECTIONS))}."
+        )
+    if missing := sorted({"datasets", "algorithms", "grid"} - set(table)):
+        raise OptionError(f"The study {name} lacks {', '.join(missing)}.")
+    for algorithm in table["algorithms"]:
+        check_name("algorithm", algorithm, ALGORITHMS)
+    return Study(
+        name=name,
+        summary=table.get("summary", ""),
+        datasets=tuple(table["datasets"]),
+        algorithms=tuple(table["algorithms"]),
+        runs=tuple(dict.fromkeys(_runs(table))),
+    )
+
+
+def _runs(table: dict[str, Any]) -> Iterator[RunSpec]:
+    """Expand the grid for every data set, split, seed and training."""
+    trainings = dict.fromkeys(ALGORITHMS[algorithm].training for algorithm in table["algorithms"])
+    batch_sizes = {"default": 64} | table.get("batch_size", {})
+    for dataset, split_seed, training in itertools.product(
+        table["datasets"], table.get("split_seeds", [0]), trainings
+    ):
+        fixed = table.get("common", {}) | {
+            "dataset": dataset,
+            "split_seed": split_seed,
+            "training": training,
+            "batch_size": batch_sizes.get(dataset, batch_sizes["default"]),
+        }
+        for seed, (algorithms, grid) in itertools.product(table.get("seeds", [0]), _grids(table)):
+            if training not in {ALGORITHMS[algorithm].training for algorithm in algorithms}:
+                continue
+            fixed["seed"] = split_seed if seed == "split" else seed
+            for values in itertools.product(*grid.values()):
+                yield _settled(RunSpec.from_dict(fixed | dict(zip(grid, values, strict=True))))
+
+
+def _grids(table: dict[str, Any]) -> list[tuple[list[str], dict[str, list[Any]]]]:
+    """Return the one grid of a study, or the several whose runs it unites, and the algorithms of each."""
+    grids = []
+    for grid in table["grid"] if isinstance(table["grid"], list) else [table["grid"]]:
+        values = {name: _as_list(values) for name, values in grid.items()}
+        algorithms = values.pop("algorithms", table["algorithms"])
+        for algorithm in algorithms:
+            check_name("algorithm of a grid", algorithm, table["algorithms"])
+        grids.append((algorithms, values))
+    return grids
+
+
+def _settled(run: RunSpec) -> RunSpec:
+    """Give hyperparameters that a training does not have their one value, so that such runs coincide."""
+    if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 stands for the exact aggregate
+        run = replace(run, n_samples=None)
+    if run.training in ("bound", "pretrained"):
+        return replace(run, weight_decay=0.0)
+    return replace(run, restart=0, solver="adam", objective="catoni")
+
+
+def _as_list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]

@@ -1,0 +1,116 @@
+"""Runs a study: what is in the store is not trained again, what failed is tried once more."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pbgnet.experiments.runs import RunSpec, batches_of
+from pbgnet.experiments.studies.engines import Engine, RowSource
+from pbgnet.experiments.studies.store import Store
+from pbgnet.experiments.studies.study import Study
+
+MOST_ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class SweepState:
+    """How far a study is.
+
+    Attributes
+    ----------
+    n_runs, n_done, n_failed : int
+        All runs of the study, those with results, and those that were given up.
+    work_done : float
+        Share of the estimated time of this call that is behind it; a run that failed and will be tried
+        again is not.
+    """
+
+    n_runs: int
+    n_done: int
+    n_failed: int
+    work_done: float
+
+
+def run_study(
+    study: Study,
+    store: Store,
+    source: RowSource,
+    engine: Engine,
+    on_batch: Callable[[SweepState], None] = lambda state: None,
+) -> SweepState:
+    """Train the runs of a study that the store does not have yet, and append them batch by batch.
+
+    A kill at any moment loses the batches in flight and nothing else; calling it again goes on. A run that
+    fails is recorded with its error and tried once more after all others.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+    source : callable
+        Maps a run to its rows.
+    engine : Engine
+    on_batch : callable
+        Called after every batch that was stored.
+    """
+    total = _time(_pending(_attempts(study, store)), engine.device)
+    for _ in range(MOST_ATTEMPTS):
+        pending = _pending(_attempts(study, store))
+        batches = sorted(batches_of(pending), key=estimated_cost, reverse=True)  # the longest first
+        for records in engine.train(batches, source):
+            store.append(records)
+            on_batch(_state(study, store, engine.device, total))
+    return _state(study, store, engine.device, total)
+
+
+def estimated_cost(batch: Sequence[RunSpec]) -> float:
+    """Estimate the work of a batch, in units of no meaning."""
+    run = batch[0]
+    nodes = 1 if run.training == "mlp" else 12 if run.n_samples is None else run.n_samples
+    layers = run.hidden_size * (run.hidden_layers - 1) * run.hidden_size + run.hidden_size
+    per_row = 300 * run.hidden_size + layers * nodes * len(batch)
+    n_rows = run.n_train or DATASET_ROWS.get(run.dataset, 1000)
+    return float(per_row * n_rows)
+
+
+# Rows of the larger sets, for estimates only.
+DATASET_ROWS = {
+    "ads": 2459,
+    "adult": 36631,
+    "mnist17": 11377,
+    "mnist49": 10336,
+    "mnist56": 9891,
+    "mnistLH": 52500,
+}
+
+
+def _time(runs: Sequence[RunSpec], device: str) -> float:
+    """Estimate the time of runs, in units of no meaning.
+
+    Batches that share a GPU wait for each other, the small ones longer than they compute: there the root of
+    the work is closer to the truth.
+    """
+    costs = map(estimated_cost, batches_of(runs))
+    return sum(map(math.sqrt, costs) if device.startswith("cuda") else costs)
+
+
+def _attempts(study: Study, store: Store) -> dict[RunSpec, tuple[bool, int]]:
+    """Whether each run is done, and how often it was tried."""
+    found = store.attempts()
+    return {run: found.get(run.identity(), (False, 0)) for run in study.runs}
+
+
+def _pending(attempts: dict[RunSpec, tuple[bool, int]]) -> list[RunSpec]:
+    return [run for run, (done, count) in attempts.items() if not done and count < MOST_ATTEMPTS]
+
+
+def _state(study: Study, store: Store, device: str, total: float) -> SweepState:
+    attempts = _attempts(study, store)
+    pending = _pending(attempts)
+    n_done = sum(done for done, _ in attempts.values())
+    return SweepState(
+        n_runs=len(attempts),
+        n_done=n_done,
+        n_failed=len(attempts) - n_done - len(pending),
+        work_done=1 - _time(pending, device) / total if pending else 1.0,
+    )

@@ -1,0 +1,163 @@
+"""The layers of an aggregated network: the first reads examples, those above it read signs.
+
+A layer is weights seen as what they compute. It holds no state of its own, so networks make their layers
+when they are asked for.
+
+References
+----------
+Letarte et al. (2019): Eq. 4 (first layer), Eq. 16 (layers above).
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation import Aggregation, product_unit, propagate_error
+from pbgnet.autograd import Pullback, full_precision
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.kernels import find_kernel
+from pbgnet.networks.inputs import PreparedRows, append_one, first_product, first_product_with_pullback
+from pbgnet.validation import check_finite
+
+
+@dataclass(eq=False, slots=True)
+class Layer:
+    """Neurons that read the same inputs.
+
+    Attributes
+    ----------
+    weight : Tensor, shape (..., m, d + intercept)
+        One row per neuron; leading axes are replicas.
+    intercept : bool
+        Whether the last column weighs a constant input 1.
+    """
+
+    weight: Tensor
+    intercept: bool
+
+    @property
+    def n_neurons(self) -> int:
+        """The number m of neurons."""
+        return self.weight.shape[-2]
+
+    def inputs(self, values: Tensor) -> Tensor:
+        """Append the constant input to values (..., n, d) where there is an intercept."""
+        return append_one(values) if self.intercept else values
+
+
+@dataclass(eq=False, slots=True)
+class FirstLayer(Layer):
+    """Neurons that read examples: means `erf(w . x / (sqrt(2) |x|))` (Eq. 4)."""
+
+    def means(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
+        """Return the mean sign of each neuron for prepared examples: shape (..., n, m), differentiable."""
+        self._check_rows(rows, validate_args)
+        with full_precision(self.weight.device):
+            pre_activation = first_product(rows, self.weight)
+        if validate_args:
+            check_finite("The first layer", pre_activation.detach(), "A smaller learning rate usually helps.")
+        return torch.erf(pre_activation / math.sqrt(2))  # the rows have length 1
+
+    def with_pullback(
+        self, rows: PreparedRows, *, constant: bool
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Return the means, unchecked, and what maps a gradient of them to that of the weights.
+
+        With `constant` the layer above has an intercept, and the means end in its constant input 1.
+        """
+        kernel = find_kernel("layers", self.weight.device)
+        product, pull_back_product = first_product_with_pullback(rows, self.weight)
+        means = kernel.first_means(product, constant)
+        return means, lambda grad: pull_back_product(kernel.pull_back_first_means(grad, product, constant))
+
+    def error_bound(self) -> Tensor:
+        """Bound the rounding of the means, float64, shape (..., m).
+
+        Normalising a row and its product with w err by at most (2 d + 10) units relative to |w|, which
+        the slope sqrt(2 / pi) carries over; erf and its argument add a few units.
+        """
+        weight = self.weight.detach()
+        length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)
+        unit = product_unit(weight)
+        rounding = unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)
+        return rounding.clamp_max(2.0)  # both values lie in [-1, 1]
+
+    def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
+        """Raise unless the rows are what `AggregatedNetwork.prepare` makes of examples."""
+        weight = self.weight
+        if not isinstance(rows, PreparedRows):
+            raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(rows).__name__}.")
+        if (rows.dtype, rows.device) != (weight.dtype, weight.device):
+            raise DtypeError(
+                f"Prepared rows must be {weight.dtype} on {weight.device}, got {rows.dtype} on {rows.device}."
+            )
+        if rows.shape[-1] != weight.shape[-1]:
+            raise ShapeError(
+                f"Prepared rows of this network have {weight.shape[-1]} columns, got {tuple(rows.shape)}; "
+                "pass examples through prepare() first."
+            )
+        if validate_args and isinstance(rows, Tensor):
+            lengths = torch.linalg.vector_norm(rows.detach(), dim=-1)
+            if not bool(((lengths - 1).abs() < 1e-3).all()):
+                raise DomainError("Rows must have length 1; pass examples through prepare() first.")
+
+
+@dataclass(eq=False, slots=True)
+class AggregatedLayer(Layer):
+    """Neurons that read random signs, of which only the means are known (Eq. 16).
+
+    Attributes
+    ----------
+    aggregation : Aggregation
+        How the average over the signs is computed.
+    """
+
+    aggregation: Aggregation
+
+    def means(self, below: Tensor, *, validate_args: bool = True) -> Tensor:
+        """Return the mean sign of each neuron, (..., n, d) to (..., n, m), differentiable."""
+        return self.aggregation(self.inputs(below), self.weight, validate_args=validate_args)
+
+    def means_given(self, signs: Tensor) -> Tensor:
+        """Return the means where the signs below are known, `erf(w . s / sqrt(2 d))`: shape (..., n, m)."""
+        inputs = self.inputs(signs)
+        return torch.erf((self.weight @ inputs.mT).mT / math.sqrt(2 * inputs.shape[-1]))
+
+    def with_pullback(self, inputs: Tensor, *, constant: bool) -> tuple[Tensor, Pullback]:
+        """Return the means, unchecked, and what maps a gradient of them to those of inputs and weights.
+
+        Inputs (R, n, d + intercept) are the means below with their constant; `constant` as in `FirstLayer`.
+        """
+        means, pullback = self.aggregation.with_pullback(inputs.contiguous(), self.weight)
+        if not constant:
+            return means, lambda grad: pullback(grad.contiguous())
+        return append_one(means), lambda grad: pullback(grad[..., :-1].contiguous())
+
+    def error_bound(self, below: Tensor) -> Tensor:
+        """Bound the error of the means, float64, shape (..., m), for errors (..., d) of those below.
+
+        Raises
+        ------
+        UncertifiedError
+            If the aggregation is a random estimate.
+        """
+        weight = self.weight.detach()
+        return propagate_error([weight], [self.aggregation.error_bound(weight)], below)
+
+
+Layers = tuple[FirstLayer, *tuple[AggregatedLayer, ...]]
+
+
+def stack_layers(weights: Iterable[Tensor], intercept: bool, aggregation: Aggregation) -> Layers:
+    """Return weights, first layer first, as the layers of an aggregated network."""
+    first, *rest = weights
+    return FirstLayer(first, intercept), *[AggregatedLayer(weight, intercept, aggregation) for weight in rest]
+
+
+def draw_signs(means: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw independent signs with these means, float64 as the uniform numbers behind them."""
+    drawn = torch.rand(means.shape, generator=generator, dtype=torch.float64)
+    return 2.0 * (drawn < (1.0 + means) / 2.0).double() - 1.0

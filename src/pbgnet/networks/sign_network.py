@@ -1,0 +1,83 @@
+"""The plain binary activated network: one network, no aggregation, no certificate."""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from pbgnet.networks.architecture import Architecture
+from pbgnet.networks.layers import Layer
+from pbgnet.validation import check_finite
+
+
+def sign(a: Tensor) -> Tensor:
+    """1 where a > 0, else -1, also at 0 (paper, Section 2).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.networks import sign
+    >>> sign(torch.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1., -1.,  1.])
+    """
+    return (a > 0).to(a.dtype) * 2 - 1
+
+
+class SignLayer(Layer):
+    """Neurons that answer with the sign of `w . x`, whatever the length of x."""
+
+    __slots__ = ()
+
+    def signs(self, values: Tensor) -> Tensor:
+        """Return the sign of each neuron, (..., n, d) to (..., n, m)."""
+        return sign(self.inputs(values) @ self.weight.mT)
+
+
+class SignNetwork(nn.Module):
+    """The BAM network `f(x) = sgn(W_L sgn(... sgn(W_1 x)))` (paper, Eq. 1).
+
+    The bounds of this package speak of the aggregate, `AggregatedNetwork`, and not of this network.
+
+    Parameters
+    ----------
+    weights : sequence of Tensor, shapes (..., d_k, d_{k-1} + intercept)
+    intercept : bool, default=True
+        Whether the last column of each matrix weighs a constant input 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.networks import SignNetwork
+    >>> f = SignNetwork([torch.tensor([[1.0, -1.0]])], intercept=False)
+    >>> f(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    tensor([ 1., -1.])
+    """
+
+    def __init__(self, weights: Sequence[Tensor], *, intercept: bool = True) -> None:
+        super().__init__()
+        self.architecture = Architecture.of(weights, intercept)
+        for k, weight in enumerate(weights):
+            check_finite(f"weights[{k}]", weight.detach())
+            self.register_buffer(f"weight_{k}", weight.detach().clone())
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """The weight matrices, first layer first."""
+        return [self.get_buffer(f"weight_{k}") for k in range(self.architecture.n_layers)]
+
+    @property
+    def layers(self) -> list[SignLayer]:
+        """The layers, lowest first."""
+        return [SignLayer(weight, self.architecture.intercept) for weight in self.weights]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Answer examples of shape (..., n, d) with -1 or 1: shape (..., n) or (..., n, r)."""
+        self.architecture.check_examples(x, like=self.weights[0])
+        check_finite("x", x, "Impute or drop such rows.")
+        values = x
+        for layer in self.layers:
+            values = layer.signs(values)
+        return self.architecture.as_output(values)
+
+    def extra_repr(self) -> str:
+        """Sizes and intercept, for `repr`."""
+        return str(self.architecture)

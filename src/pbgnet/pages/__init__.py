@@ -1,0 +1,23 @@
+"""HTML pages that load nothing and run nothing: layout, colours, charts, and everything escaped."""
+
+from pbgnet.pages.axis import Axis, tick_text
+from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
+from pbgnet.pages.drawing import Drawing
+from pbgnet.pages.palette import LIGHT
+from pbgnet.pages.rendering import SUBSCRIPT, fill, plain_text, render_page
+
+__all__ = [
+    "LIGHT",
+    "SUBSCRIPT",
+    "Axis",
+    "Chart",
+    "Drawing",
+    "Mark",
+    "fill",
+    "label",
+    "level_lines",
+    "mark",
+    "plain_text",
+    "render_page",
+    "tick_text",
+]

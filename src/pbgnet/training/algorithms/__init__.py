@@ -1,0 +1,24 @@
+"""The paper's algorithms: recipes, trainings that return all networks, the choice among them; PBGD."""
+
+from pbgnet.training.algorithms.algorithm import ALGORITHMS
+from pbgnet.training.algorithms.linear import C_CANDIDATES, LinearRecipe, fit_linear
+from pbgnet.training.algorithms.prior_course import PriorCourse
+from pbgnet.training.algorithms.recipe import BoundTerms, EpochChoice, PriorTraining, Recipe, Replicas, Start
+from pbgnet.training.algorithms.trained import FitResult
+from pbgnet.training.algorithms.trainings import TRAININGS
+
+__all__ = [
+    "ALGORITHMS",
+    "C_CANDIDATES",
+    "TRAININGS",
+    "BoundTerms",
+    "EpochChoice",
+    "FitResult",
+    "LinearRecipe",
+    "PriorCourse",
+    "PriorTraining",
+    "Recipe",
+    "Replicas",
+    "Start",
+    "fit_linear",
+]

@@ -1,0 +1,71 @@
+"""How a prior is trained until it is good, and what was chosen on the way."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class PriorCourse:
+    """How to train a prior until it is good, with choices made among the prior rows alone.
+
+    One network per pair of a deviation and a weight decay is trained without a validation part of the
+    prior rows; the one with the smallest linear loss there, its weights multiplied by the best factors,
+    is trained again on all of them. The measurements behind the defaults are in docs/training.md.
+
+    Attributes
+    ----------
+    deviations : tuple of float
+        Standard deviations of the pre-activations of all layers at the start. Small ones make a network
+        that is nearly linear, large ones one whose neurons are decided.
+    weight_decay : tuple of float
+        Candidates. Decay keeps the weights small, so that their noise regularises; the factors take the
+        noise out afterwards.
+    batch_size : int
+    n_steps : int
+        Steps of Adam, as far as the limits of the epochs allow.
+    fewest_epochs, most_epochs : int
+    last_rate : float
+        What the learning rate has fallen to at the end, linearly, as a share of the first one.
+    validation_fraction : float
+        Share of the prior rows that chooses.
+    first_factors, later_factors : tuple of float
+        Candidates for what the weights of the first layer, and of the others, are multiplied by in the
+        end. Large ones saturate the margins, so that the linear loss comes near the error rate.
+    """
+
+    deviations: tuple[float, ...] = (1.0, 3.0)
+    weight_decay: tuple[float, ...] = (3e-7, 1e-6, 3e-6)
+    batch_size: int = 64
+    n_steps: int = 4000
+    fewest_epochs: int = 30
+    most_epochs: int = 200
+    last_rate: float = 0.02
+    validation_fraction: float = 0.2
+    first_factors: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+    later_factors: tuple[float, ...] = (1.0, 4.0, 16.0)
+
+    def n_epochs(self, n_rows: int) -> int:
+        """Return the number of epochs for a number of rows."""
+        wanted = self.n_steps // max(1, n_rows // self.batch_size)
+        return min(max(wanted, self.fewest_epochs), self.most_epochs)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorChoice:
+    """What was chosen among the prior rows, the winners among the candidates of `PriorCourse`, and why."""
+
+    deviation: float
+    weight_decay: float
+    first_factor: float
+    later_factor: float
+    n_epochs: int
+    # Linear loss and error rate on the validation rows, of the network trained without them.
+    validation_loss: float
+    validation_error: float
+    # `y G(x)` of that network on those rows, shape (m,). No certified row has a part in them, so they may
+    # choose whatever a certificate needs: (T, k), the C of a mixture, the route. Empty where there was a
+    # single prior row, which can validate nothing.
+    margins: NDArray[np.float64]
+    retrained: bool  # again, on all prior rows; not after an interrupt

@@ -1,0 +1,213 @@
+"""What a training is given besides its examples, in parts: each training looks at those it needs.
+
+Everything is trained in the type and on the device of the examples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation import Aggregation
+from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.training.algorithms.prior_course import PriorCourse
+from pbgnet.training.solvers import Course
+from pbgnet.training.steps import Catoni, Objective, Seeger, TrainingData
+
+# Restarts differ in the order of their batches and, to explore, in these multiples of the rate.
+RATE_MULTIPLES = (1.0, 2.0, 0.5, 4.0, 0.25)
+
+# Second words of the seeds for the batches that train a prior, and for the rows that validate it.
+PRIOR_BATCHES, PRIOR_VALIDATION = 1, 2
+
+
+@dataclass(frozen=True)
+class Start:
+    """The network at the beginning, the same for all replicas.
+
+    Attributes
+    ----------
+    weights : sequence of Tensor, shapes (m, d)
+        First layer first; what is certified keeps them as they are, training rounds them to its type.
+    aggregation : Aggregation
+    """
+
+    weights: Sequence[Tensor]
+    aggregation: Aggregation
+
+    @classmethod
+    def drawn(
+        cls, n_features: int, hidden_layer_sizes: Sequence[int], seed: int, aggregation: Aggregation
+    ) -> Self:
+        """Draw Xavier normal weights, float64 on the CPU."""
+        generator = torch.Generator().manual_seed(seed)
+        weights = initial_weights(n_features, hidden_layer_sizes, generator=generator, dtype=torch.float64)
+        return cls(weights, aggregation)
+
+    def replicated(self, count: int, like: TrainingData) -> list[Tensor]:
+        """Return `count` copies of the weights in a leading axis, in the type and place of examples."""
+        return [w.to(like.y).expand(count, *w.shape).clone() for w in self.weights]
+
+    def network(self, count: int, like: TrainingData) -> AggregatedNetwork:
+        """Return `count` copies of the network, at their prior."""
+        return AggregatedNetwork(self.replicated(count, like), aggregation=self.aggregation)
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """What R networks trained side by side differ in.
+
+    Attributes
+    ----------
+    learning_rate, weight_decay : Tensor, float64, shapes (R,)
+        The weight decay is for trainings that minimise the loss.
+    batch_seeds : Tensor, int64, shape (R,)
+    """
+
+    learning_rate: Tensor
+    weight_decay: Tensor
+    batch_seeds: Tensor
+
+    @classmethod
+    def restarts(
+        cls,
+        count: int,
+        learning_rate: float,
+        seed: int,
+        *,
+        weight_decay: tuple[float, ...] = (0.0,),
+        explore: bool = False,
+        device: torch.device | str = "cpu",
+    ) -> Self:
+        """Make a number of restarts of each weight decay, with other batches and, to explore, other rates.
+
+        The seed is that of the batches: the first restarts are the same whatever their number.
+        """
+        decays = weight_decay * count
+        multiples = RATE_MULTIPLES if explore else (1.0,)
+        rates = [multiples[r % len(multiples)] for r in range(len(decays))]
+        seeds = np.random.SeedSequence(seed).generate_state(len(decays), dtype=np.uint64)
+        return cls(
+            learning_rate * torch.tensor(rates, dtype=torch.float64, device=device),
+            torch.tensor(decays, dtype=torch.float64, device=device),
+            torch.from_numpy(seeds.view(np.int64)).to(device),
+        )
+
+    def __len__(self) -> int:
+        return len(self.learning_rate)
+
+
+@dataclass(frozen=True)
+class BoundTerms:
+    """Which bound is meant.
+
+    Attributes
+    ----------
+    delta : float
+        Failure probability, the share of one prior.
+    constant : {"maurer", "paper"}
+    objective : {"seeger", "catoni"}
+        The form that is minimised; "catoni" learns C as the paper does.
+    """
+
+    delta: float
+    constant: str = "maurer"
+    objective: str = "seeger"
+
+    def seeger(self, prior: Sequence[Tensor], n: int) -> Seeger:
+        """Return the kl bound for n rows."""
+        return Seeger(prior, n, self.delta, self.constant)
+
+    def minimised(self, prior: Sequence[Tensor], n: int, replicas: Replicas) -> Objective:
+        """Return the form of the bound that is minimised."""
+        if self.objective == "seeger":
+            return self.seeger(prior, n)
+        return Catoni(prior, n, self.delta, torch.zeros_like(replicas.learning_rate), self.constant)
+
+
+@dataclass(frozen=True)
+class EpochChoice:
+    """How trainings that minimise the loss choose an epoch.
+
+    Attributes
+    ----------
+    fraction : float
+        Share of the rows that validates.
+    seed : int
+        Of the draw of these rows.
+    rules : tuple of str
+        What picks an epoch by its minimum, "validation" or "bound".
+    """
+
+    fraction: float
+    seed: int
+    rules: tuple[str, ...] = ("validation",)
+
+
+@dataclass(frozen=True)
+class PriorTraining:
+    """How a prior is trained, and on which rows.
+
+    Attributes
+    ----------
+    examples : TrainingData
+        Rows that are to be certified must not be among them.
+    course : Course or PriorCourse
+        The paper's short training; or a thorough one, after which L-BFGS alone minimises the bound.
+    learning_rate : Tensor, float64, shape (R,)
+        Of the prior of each replica; those with the same one have the same prior.
+    batch_seed : int
+        The same for all, so that the number of restarts does not change the prior.
+    validation_seed : sequence of int
+        Of the draw of the rows that choose, where the training is thorough.
+    """
+
+    examples: TrainingData
+    course: Course | PriorCourse
+    learning_rate: Tensor
+    batch_seed: int
+    validation_seed: Sequence[int] = ()
+
+    @classmethod
+    def of_restarts(
+        cls,
+        examples: TrainingData,
+        course: Course | PriorCourse,
+        learning_rate: float,
+        seed: int,
+        replicas: Replicas,
+    ) -> Self:
+        """Describe the one prior of some restarts."""
+        words = np.random.SeedSequence([seed, PRIOR_BATCHES]).generate_state(1, dtype=np.uint64)
+        rates = torch.full_like(replicas.learning_rate, learning_rate)
+        return cls(examples, course, rates, int(words.view(np.int64)[0]), (seed, PRIOR_VALIDATION))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything a training needs besides its examples.
+
+    Attributes
+    ----------
+    start : Start
+    replicas : Replicas
+    bound : BoundTerms
+    course : Course
+    solver : str
+        What minimises the bound, by its name in `SOLVERS`; the loss is minimised by the paper's Adam.
+    epochs : EpochChoice, optional
+        For trainings that minimise the loss.
+    prior : PriorTraining, optional
+        For the training from a prior that is trained before.
+    """
+
+    start: Start
+    replicas: Replicas
+    bound: BoundTerms
+    course: Course
+    solver: str = "adam"
+    epochs: EpochChoice | None = None
+    prior: PriorTraining | None = None

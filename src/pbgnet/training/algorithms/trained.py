@@ -1,0 +1,69 @@
+"""What a training returns: all networks it has trained, with every epoch that a rule would pick."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pbgnet.networks import AggregatedNetwork, TanhNetwork
+from pbgnet.training.algorithms.prior_course import PriorChoice
+from pbgnet.training.solvers import Journal, Pick, Problem
+from pbgnet.training.steps import TrainingData, empirical_loss
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A trained network and how it came about.
+
+    Attributes
+    ----------
+    network : AggregatedNetwork or TanhNetwork
+        One network in float64 on the CPU, its prior included.
+    history : list of dict
+        One record per epoch or iteration.
+    prior_kind : {"random", "pretrained", "zero", "none"}
+    interrupted : bool
+        Whether a keyboard interrupt ended the training early.
+    prior_choice : PriorChoice, optional
+        What was chosen among the prior rows, where the prior was trained thoroughly.
+    """
+
+    network: AggregatedNetwork | TanhNetwork
+    history: list[dict[str, float | int | str]]
+    prior_kind: str = "none"
+    interrupted: bool = False
+    prior_choice: PriorChoice | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """R networks trained side by side."""
+
+    network: AggregatedNetwork | TanhNetwork  # at the pick of the first rule
+    problem: Problem  # what was minimised last, and on which rows
+    picks: dict[str, Pick]  # by the rule that picks the epoch: "validation", "bound" or "objective"
+    prior_kind: str  # "random", "pretrained" or "none"
+    prior: Sequence[Tensor] = ()  # exactly what was drawn or trained, shapes (R, m, d) or (1, m, d)
+    held: TrainingData | None = None  # the validation rows
+    prior_choice: PriorChoice | None = None
+
+    @torch.no_grad()
+    def at(self, rule: str) -> AggregatedNetwork | TanhNetwork:
+        """Return the networks with the weights that a rule picks; there is one object for all rules."""
+        for weight, picked in zip(self.network.weights, self.picks[rule].weights, strict=True):
+            weight.copy_(picked)
+        return self.network
+
+    def measured(self) -> dict[str, Tensor]:
+        """Return what was measured after each epoch for the present weights, over all rows of the problem."""
+        record = {"loss": empirical_loss(self.network, self.problem.data)}
+        return record | self.problem.measure(self.network, record)
+
+    def result(self, replica: int, journal: Journal) -> FitResult:
+        """Take one replica out, in float64, with its exact prior."""
+        weights = [w.detach()[replica].double().cpu() for w in self.network.weights]
+        prior = [u[replica if len(u) > 1 else 0].double().cpu() for u in self.prior]
+        network = AggregatedNetwork(weights, prior) if self.prior else TanhNetwork(weights)
+        history = journal.history.of_replica(replica)
+        return FitResult(network, history, self.prior_kind, journal.interrupted, self.prior_choice)

@@ -1,0 +1,138 @@
+"""The trainings behind the paper's algorithms, each by name (Section 6 and "Learning algorithms details").
+
+All train R replicas side by side and return every one of them. What a certificate says about a network
+never depends on how the posterior was found, only on the prior.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from pbgnet.networks import AggregatedNetwork, TanhNetwork
+from pbgnet.training.algorithms.prior_course import PriorCourse
+from pbgnet.training.algorithms.priors import train_prior
+from pbgnet.training.algorithms.recipe import PriorTraining, Recipe, Start
+from pbgnet.training.algorithms.trained import Trained
+from pbgnet.training.solvers import SOLVERS, Course, Journal, Pick, Problem, descend, polish
+from pbgnet.training.steps import LinearLoss, Seeger, Trainable, TrainingData, empirical_loss
+
+Training = Callable[[Recipe, TrainingData, Journal], Trained]
+"""Maps a recipe, the examples and a journal to all networks."""
+
+
+def train_tanh(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
+    """Minimise the linear loss of tanh networks with weight decay."""
+    network = TanhNetwork(recipe.start.replicated(len(recipe.replicas), examples))
+    return _minimise_loss(recipe, network, None, examples, journal)
+
+
+def train_by_loss(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
+    """Minimise the linear loss of the aggregate with weight decay."""
+    network = recipe.start.network(len(recipe.replicas), examples)
+    # All replicas start at the same prior.
+    exact = recipe.bound.seeger([prior[:1] for prior in network.prior_weights], len(examples))
+    trained = _minimise_loss(recipe, network, exact, examples, journal)
+    return replace(trained, prior_kind="random", prior=[w[None] for w in recipe.start.weights])
+
+
+def train_by_bound(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
+    """Minimise the bound from a random prior that is also the starting point."""
+    network = recipe.start.network(len(recipe.replicas), examples)
+    trained = _minimise_bound(recipe, network, examples, journal)
+    return replace(trained, prior_kind="random", prior=[w[None] for w in recipe.start.weights])
+
+
+def train_from_trained_prior(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
+    """Minimise the bound from a prior trained on other rows by the linear loss."""
+    assert recipe.prior is not None
+    course = recipe.prior.course
+    if isinstance(course, PriorCourse):
+        return _train_from_thorough_prior(recipe, recipe.prior, course, examples, journal)
+    network = _pretrained(recipe.start, recipe.prior, course, journal)
+    return _minimise_bound(recipe, network, examples, journal)
+
+
+TRAININGS: dict[str, Training] = {
+    "mlp": train_tanh,
+    "loss": train_by_loss,
+    "bound": train_by_bound,
+    "pretrained": train_from_trained_prior,
+}
+
+
+def _minimise_loss(
+    recipe: Recipe,
+    network: AggregatedNetwork | TanhNetwork,
+    exact: Seeger | None,
+    examples: TrainingData,
+    journal: Journal,
+) -> Trained:
+    """Minimise the linear loss on the rows that do not validate; the rules pick the epochs."""
+    assert recipe.epochs is not None
+    rules, replicas = recipe.epochs.rules, recipe.replicas
+    held, used = examples.shares(recipe.epochs.fraction, recipe.epochs.seed)
+
+    def measure(trained: Trainable, record: dict[str, Tensor]) -> dict[str, Tensor]:
+        numbers = {"validation": empirical_loss(trained, held)}
+        if exact is not None and "bound" in rules:
+            divergence = exact.penalty(list(trained.weights))
+            numbers |= {"divergence": divergence, "bound": exact.value(record["loss"], divergence)}
+        return numbers
+
+    objective = LinearLoss.of(list(network.weights), replicas.weight_decay)
+    problem = Problem(network, used, objective, replicas.batch_seeds, replicas.learning_rate, measure, rules)
+    picks = descend(problem, recipe.course, journal, "loss")
+    return Trained(network, problem, picks, prior_kind="none", held=held)
+
+
+def _minimise_bound(
+    recipe: Recipe, network: AggregatedNetwork, examples: TrainingData, journal: Journal
+) -> Trained:
+    """Minimise the bound from the prior of the network."""
+    prior, replicas = network.prior_weights, recipe.replicas
+    objective = recipe.bound.minimised(prior, len(examples), replicas)
+    problem = Problem(network, examples, objective, replicas.batch_seeds, replicas.learning_rate)
+    epoch = torch.zeros_like(replicas.learning_rate)
+    if not journal.interrupted:
+        epoch = SOLVERS[recipe.solver].solve(problem, recipe.course, journal, "bound")
+    return _of_bound(network, problem, epoch)
+
+
+def _of_bound(network: AggregatedNetwork, problem: Problem, epoch: Tensor) -> Trained:
+    pick = Pick(epoch, [w.detach() for w in network.weights])
+    return Trained(network, problem, {"objective": pick}, "pretrained", network.prior_weights)
+
+
+def _pretrained(start: Start, prior: PriorTraining, course: Course, journal: Journal) -> AggregatedNetwork:
+    """Minimise the linear loss on the prior rows for a number of epochs (paper: 20); the best one counts."""
+    # One prior for each rate: restarts have the same, to the last bit.
+    rates, of_replica = prior.learning_rate.unique(return_inverse=True)
+    priors = start.network(len(rates), prior.examples)
+    objective = LinearLoss.of(list(priors.weights), torch.zeros_like(rates))
+    seeds = torch.full_like(rates, prior.batch_seed, dtype=torch.int64)
+    descend(Problem(priors, prior.examples, objective, seeds, rates), course, journal, "prior")
+    journal.history.take(of_replica)
+    network = priors.take(of_replica)
+    network.fix_prior()
+    return network
+
+
+def _train_from_thorough_prior(
+    recipe: Recipe, prior: PriorTraining, course: PriorCourse, examples: TrainingData, journal: Journal
+) -> Trained:
+    """Train the prior until it is good, and descend the bound from it; restarts would all be the same.
+
+    Adam would leave such a prior at once and pay for the way back. L-BFGS takes no step that does not
+    lower the bound, so the posterior is never worse than the prior itself. It needs an exact objective;
+    where the aggregate is estimated the posterior is the prior.
+    """
+    weights, choice = train_prior(recipe.start, prior, course, journal)
+    network = Start(weights, recipe.start.aggregation).network(1, examples)
+    exact = recipe.bound.seeger(network.prior_weights, len(examples))
+    rates = torch.zeros_like(prior.learning_rate[:1])
+    problem = Problem(network, examples, exact, recipe.replicas.batch_seeds[:1], rates)
+    if not network.generators():
+        polish(problem, recipe.course.max_iterations, journal, "bound, polish")
+    return replace(_of_bound(network, problem, rates), prior_choice=choice)

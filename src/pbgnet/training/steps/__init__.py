@@ -1,0 +1,37 @@
+"""One step of many networks side by side: rows, objectives, gradients, Adam, CUDA graphs, memory."""
+
+from pbgnet.training.steps.capture import record_graph
+from pbgnet.training.steps.data import Batches, TrainingData
+from pbgnet.training.steps.evaluation import (
+    Trainable,
+    capturable,
+    empirical_loss,
+    empirical_means,
+    loss_and_gradients,
+    objective_value,
+)
+from pbgnet.training.steps.memory import Portion, is_out_of_memory
+from pbgnet.training.steps.objectives import Catoni, FixedTradeOff, LinearLoss, Objective, Seeger
+from pbgnet.training.steps.stepper import Stepper
+from pbgnet.training.steps.waiting import wait_for
+
+__all__ = [
+    "Batches",
+    "Catoni",
+    "FixedTradeOff",
+    "LinearLoss",
+    "Objective",
+    "Portion",
+    "Seeger",
+    "Stepper",
+    "Trainable",
+    "TrainingData",
+    "capturable",
+    "empirical_loss",
+    "empirical_means",
+    "is_out_of_memory",
+    "loss_and_gradients",
+    "objective_value",
+    "record_graph",
+    "wait_for",
+]

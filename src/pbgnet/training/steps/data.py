@@ -1,0 +1,119 @@
+"""Prepared examples and labels, and the ways training walks through them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.networks import PreparedRows, prepare_rows
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Examples prepared by a network, and their labels.
+
+    Attributes
+    ----------
+    rows : PreparedRows, shape (n, d)
+    y : Tensor, shape (n,)
+        Labels -1 and 1.
+    """
+
+    rows: PreparedRows
+    y: Tensor
+
+    @classmethod
+    def of(cls, x: Any, y: Any, *, unit: bool, device: torch.device | str) -> Self:
+        """Prepare an array or sparse matrix and labels -1 and 1 for training in float32, with intercept."""
+        rows = prepare_rows(x, unit=unit, intercept=True, dtype=torch.float32, device=device)
+        return cls(rows, torch.as_tensor(y, dtype=torch.float32, device=device))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, index: Tensor | slice) -> "TrainingData":
+        """Return some of the examples: indices of shape (b,) or a slice."""
+        rows = self.rows[index] if isinstance(self.rows, Tensor) else self.rows.take(index)
+        return TrainingData(rows, self.y[index])
+
+    def shares(self, fraction: float, seed: int | Sequence[int]) -> tuple["TrainingData", "TrainingData"]:
+        """Split at random; the first part has a fraction of the examples. A single example is both parts."""
+        if len(self) < 2:
+            return self, self
+        order = torch.from_numpy(np.random.default_rng(seed).permutation(len(self))).to(self.y.device)
+        count = min(max(1, round(fraction * len(self))), len(self) - 1)
+        return self.take(order[:count]), self.take(order[count:])
+
+    def chunks(self, size: int) -> Iterator["TrainingData"]:
+        """Walk through all examples in order, `size` at a time."""
+        if size >= len(self):
+            yield self
+            return
+        for start in range(0, len(self), size):
+            yield self.take(slice(start, start + size))
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Mini-batches for R replicas, each shuffled by its own seed.
+
+    An epoch is `n // size` full batches of a new permutation (all rows in one batch if there are
+    fewer); the rows left over are others in every epoch. The permutation is a function of seed and
+    epoch alone: a replica sees the same batches alone, among others, on a CPU and on a GPU.
+    """
+
+    data: TrainingData
+    batch_size: int
+    seeds: Tensor  # int64, shape (R,), on the device of the data
+
+    @property
+    def size(self) -> int:
+        """Number of examples in a batch."""
+        return min(self.batch_size, len(self.data))
+
+    def __len__(self) -> int:
+        return len(self.data) // self.size
+
+    def order(self, epoch: int) -> Tensor:
+        """Return the rows of all batches of an epoch, shape (len(self), R, size)."""
+        keys = _random_keys(self.seeds, epoch, len(self.data))
+        order = torch.argsort(keys, dim=1, stable=True)[:, : len(self) * self.size]
+        return order.reshape(len(self.seeds), len(self), self.size).transpose(0, 1).contiguous()
+
+    def at(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows (R, b, d) and labels (R, b) of indices (R, b); compressed rows are written out."""
+        rows, flat = self.data.rows, index.flatten()
+        batch = rows.index_select(0, flat) if isinstance(rows, Tensor) else rows.dense(flat)
+        y = self.data.y.index_select(0, flat)
+        return batch.view(*index.shape, rows.shape[-1]), y.view(index.shape)
+
+    def take(self, replicas: Tensor) -> "Batches":
+        """Return the batches of some replicas."""
+        return Batches(self.data, self.batch_size, self.seeds[replicas])
+
+
+# The odd constants of SplitMix64 (Steele, Lea and Flood, 2014), as signed integers.
+STRIDE = 0x9E3779B97F4A7C15 - (1 << 64)
+FACTORS = (0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64))
+
+
+def _random_keys(seeds: Tensor, epoch: int, n: int) -> Tensor:
+    """Return 64 random bits per replica and row, shape (R, n), from a counter: no state, any device."""
+    streams = _scramble(_scramble(seeds + STRIDE) + epoch * 2 + 1)
+    counters = torch.arange(1, n + 1, device=seeds.device) * STRIDE  # wraps around, as it should
+    return _scramble(streams[:, None] + counters)
+
+
+def _scramble(x: Tensor) -> Tensor:
+    """Map 64-bit integers one to one to others that look independent."""
+    x = (x ^ _shift_right(x, 30)) * FACTORS[0]
+    x = (x ^ _shift_right(x, 27)) * FACTORS[1]
+    return x ^ _shift_right(x, 31)
+
+
+def _shift_right(x: Tensor, bits: int) -> Tensor:
+    """Shift the bits of signed integers as those of unsigned ones."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)

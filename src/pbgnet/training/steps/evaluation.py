@@ -1,0 +1,128 @@
+"""The exact empirical loss over all rows, and its gradient, in chunks that fit the memory."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from pbgnet.autograd import Pullback
+from pbgnet.kernels import find_kernel
+from pbgnet.networks import PreparedRows, linear_loss
+from pbgnet.training.steps.data import TrainingData
+from pbgnet.training.steps.memory import Portion
+from pbgnet.training.steps.objectives import Objective
+
+# Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time: enough to keep a device
+# busy; only the reference kernels really hold them all.
+CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 28}
+NODES_EXPECTED = 16
+
+Loss = Callable[..., Tensor]
+"""Maps outputs and labels to the loss of each example, shape (R, n), such as `linear_loss`."""
+
+
+class Trainable(Protocol):
+    """What training needs of a network: its weights, and outputs for prepared rows."""
+
+    @property
+    def weights(self) -> Iterable[Tensor]:
+        """Weight matrices of shapes (R, m, d), first layer first."""
+
+    @property
+    def capturable(self) -> bool:
+        """Whether a CUDA graph can hold `output`."""
+
+    def generators(self) -> list[torch.Generator]:
+        """Sources of the randomness in `output`."""
+
+    def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
+        """Return outputs in [-1, 1], shape (R, n)."""
+
+    def output_with_pullback(
+        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+    ) -> tuple[Tensor, Pullback]:
+        """Return outputs and what maps a gradient of them to those of the weights, own or others."""
+
+    def take(self, replicas: Tensor) -> Self:
+        """Return a copy of some replicas."""
+
+
+def capturable(network: Trainable, data: TrainingData) -> bool:
+    """Whether a CUDA graph can hold what the network makes of the rows."""
+    return data.y.is_cuda and network.capturable and isinstance(data.rows, Tensor)
+
+
+def objective_value(network: Trainable, data: TrainingData, objective: Objective) -> Tensor:
+    """The objective over all rows, float64, shape (R,)."""
+    return objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
+
+
+def batch_gradients(
+    network: Trainable, weights: Sequence[Tensor], rows: PreparedRows, y: Tensor
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Return the mean linear loss of each replica (R,), float64, and its gradient in the weights."""
+    output, pull_back = network.output_with_pullback(rows, weights)
+    loss, slope = find_kernel("layers", output.device).linear_loss(output, y)
+    return loss, pull_back(slope)
+
+
+def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:
+    """Mean linear loss over all rows, float64, shape (R,)."""
+    return empirical_means(network, data, linear_loss)[0]
+
+
+@torch.no_grad()
+def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Tensor:
+    """Means of several losses over all rows, float64, shape (number of losses, R)."""
+    portion = _portion(network, data)
+    sums = torch.zeros(len(losses), _n_replicas(network), dtype=torch.float64, device=data.y.device)
+
+    def add_up() -> None:
+        sums.zero_()
+        for part in data.chunks(portion.size):
+            output = network.output(part.rows, validate_args=False)
+            for total, loss in zip(sums, losses, strict=True):
+                total.add_(loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64))
+
+    portion.attempt(add_up)
+    return sums / len(data)
+
+
+def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:
+    """Mean linear loss over all rows (R,), and its gradient in every weight matrix."""
+    weights = list(network.weights)
+    portion = _portion(network, data)
+    loss = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
+    gradients = [torch.zeros_like(w) for w in weights]
+
+    def add_up() -> None:
+        for total in (loss, *gradients):
+            total.detach().zero_()
+        for part in data.chunks(portion.size):
+            share = len(part) / len(data)
+            part_loss, part_gradients = batch_gradients(network, weights, part.rows, part.y)
+            loss.add_(part_loss, alpha=share)
+            for total, gradient in zip(gradients, part_gradients, strict=True):
+                total.add_(gradient, alpha=share)
+
+    portion.attempt(add_up)
+    return loss, gradients
+
+
+def _n_replicas(network: Trainable) -> int:
+    return next(iter(network.weights)).shape[0]
+
+
+def _portion(network: Trainable, data: TrainingData) -> Portion:
+    widest = max(w.shape[-2] for w in network.weights)
+    numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
+    size = numbers // (_n_replicas(network) * widest * NODES_EXPECTED)
+    return _row_portion(min(max(1, size), len(data)), data.y.device)
+
+
+@functools.lru_cache(maxsize=64)
+def _row_portion(size: int, device: torch.device) -> Portion:
+    """The same object for the same work: what one evaluation learns about the memory, the next knows."""
+    return Portion(size, "rows")

@@ -1,0 +1,163 @@
+"""One training step for R networks, free of waiting: as it is on CPUs, in a CUDA graph on GPUs.
+
+Everything a step reads or changes stands in tensors on the device, the number of the step
+included, so that the same code runs eagerly or is captured once and replayed.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from pbgnet.training.steps.adam import ReplicaAdam
+from pbgnet.training.steps.capture import record_graph
+from pbgnet.training.steps.data import Batches
+from pbgnet.training.steps.evaluation import Trainable, batch_gradients, capturable
+from pbgnet.training.steps.memory import Portion
+from pbgnet.training.steps.objectives import Objective
+
+# Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
+STEPS_PER_GRAPH = range(12, 25)
+
+
+def graph_sizes(n_steps: int) -> list[int]:
+    """Divide the steps of an epoch between CUDA graphs, all alike if that can be: each kind is recorded."""
+    size = max(STEPS_PER_GRAPH, key=lambda size: (n_steps % size == 0, size))
+    whole, rest = divmod(n_steps, size)
+    return [size] * whole + [rest] * bool(rest)
+
+
+class Stepper:
+    """Adam on mini-batches for R networks side by side, whose weights are changed in place.
+
+    `running` is the loss to begin the running average with, float64 of shape (R,); the portion says how many
+    replicas go through the network at a time.
+    """
+
+    def __init__(
+        self, network: Trainable, batches: Batches, objective: Objective, running: Tensor, portion: Portion
+    ) -> None:
+        self.network = network
+        self.batches = batches
+        self.objective = objective
+        self.weights = [w.detach() for w in network.weights]
+        self.portion = portion
+        self.running = running.clone()
+        self.rate = torch.zeros_like(running)
+        self.total = torch.zeros_like(running)
+        self.adam = ReplicaAdam(self.weights, objective.anchors, objective.multiplicities())
+        # The objective's own parameters, seen as matrices that nothing pulls.
+        learned = [p.detach()[:, None, None] for p in objective.learned()]
+        self.learning = [ReplicaAdam([p], [torch.zeros_like(p)], [0.0]) for p in learned]
+        self._ones = torch.ones_like(running)
+        # Position in the epoch and steps since the beginning: views of one tensor, counted up together.
+        self._counters = torch.zeros(2, dtype=torch.int64, device=running.device)
+        self._position, self._n_steps = self._counters[:1], self._counters[1:]
+        self._ramp = running.new_empty(len(batches))
+        self._order = torch.empty(
+            len(batches), len(running), batches.size, dtype=torch.int64, device=running.device
+        )
+        self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
+        # Graphs that run one after the other, and leave nothing behind, may use the same memory.
+        self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
+        # The running average looks back about half an epoch.
+        self._horizon = min(1.0, 2.0 / len(batches))
+
+    def epoch(self, number: int, rate: Tensor, ramp: Sequence[float]) -> Tensor:
+        """Train for the epoch of a number, which tells its permutation; return its mean loss, shape (R,).
+
+        A learning rate of 0 keeps a replica where it is; the ramp weighs the penalty in each step.
+        """
+        self._order.copy_(self.batches.order(number))
+        self._ramp.copy_(torch.tensor(ramp, dtype=torch.float64))
+        self.rate.copy_(rate)
+        self.total.zero_()
+        self._position.zero_()
+        if capturable(self.network, self.batches.data):
+            for n_steps in graph_sizes(len(self.batches)):
+                self._captured(n_steps).replay()
+        else:
+            self._take_steps(len(self.batches))
+        return self.total / len(self.batches)
+
+    def take(self, replicas: Tensor) -> "Stepper":
+        """Go on with some of the replicas."""
+        other = Stepper(
+            self.network.take(replicas),
+            self.batches.take(replicas),
+            self.objective.take(replicas),
+            self.running[replicas],
+            self.portion,
+        )
+        mine, theirs = [self.adam, *self.learning], [other.adam, *other.learning]
+        for old, new in zip(mine, theirs, strict=True):
+            new.take_moments(old, replicas)
+        other._counters.copy_(self._counters)
+        return other
+
+    def _step(self) -> None:
+        index = self._order.index_select(0, self._position)[0]
+        loss, gradients = self._gradients(index)
+        self.running.lerp_(loss, self._horizon)
+        self.total += loss
+        slopes = self.objective.slopes_at(self.running, self.weights)
+        pull = slopes.by_penalty * self._ramp.index_select(0, self._position)
+        self._counters += 1
+        self.adam.step(gradients, self.rate, slopes.by_loss, pull, self._n_steps)
+        for adam, slope in zip(self.learning, slopes.by_learned, strict=True):
+            adam.step([slope[:, None, None]], self.rate, self._ones, self._ones, self._n_steps)
+
+    def _gradients(self, index: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
+        """Loss and gradient of each replica on its batch; nothing is changed, so it can be repeated."""
+        found: list[tuple[Tensor, Sequence[Tensor]]] = []
+
+        def run() -> None:
+            found.clear()
+            edges = [*range(0, len(index), self.portion.size), len(index)]
+            for low, high in pairwise(edges):
+                rows, y = self.batches.at(index[low:high])
+                weights = [w[low:high] for w in self.weights] if len(edges) > 2 else self.weights
+                found.append(batch_gradients(self.network, weights, rows, y))
+
+        self.portion.attempt(run)
+        if len(found) == 1:
+            return found[0]
+        losses, gradients = zip(*found, strict=True)
+        return torch.cat(losses), [torch.cat(parts) for parts in zip(*gradients, strict=True)]
+
+    def _captured(self, n_steps: int) -> torch.cuda.CUDAGraph:
+        if n_steps not in self._graphs:
+            self.portion.attempt(lambda: self._capture(n_steps))
+        return self._graphs[n_steps]
+
+    def _capture(self, n_steps: int) -> None:
+        """Record some steps; those that warm up the kernels are undone, also where memory runs out."""
+        state = self._state()
+        kept = [tensor.clone() for tensor in state]
+        try:
+            self._graphs[n_steps] = record_graph(
+                lambda: self._take_steps(n_steps),
+                self.running.device,
+                warm_up=self._warm_up,
+                generators=self.network.generators(),
+                pool=self._pool,
+            )
+        finally:
+            for tensor, value in zip(state, kept, strict=True):
+                tensor.copy_(value)
+
+    def _warm_up(self) -> None:
+        for _ in range(0 if self._graphs else 2):
+            self._position.zero_()  # an epoch may have one step only
+            self._step()
+
+    def _take_steps(self, count: int) -> None:
+        for _ in range(count):
+            self._step()
+
+    def _state(self) -> list[Tensor]:
+        """Every tensor that a step changes."""
+        optimisers = [self.adam, *self.learning]
+        moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
+        return [*moments, self.running, self.total, self._counters]

@@ -1,0 +1,228 @@
+"""Another classifier, certified through how often it differs from a certified vote."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tests.certificates.conftest import failed
+
+from pbgnet.bounds import disagreement_bound, split_delta
+from pbgnet.certificates import Classes, Inputs, certify_by_disagreement, load_predictions, verify
+from pbgnet.certificates.format import Union
+from pbgnet.certificates.routes.pac_bayes import LossSettings
+from pbgnet.estimators import PBGDClassifier
+from pbgnet.exceptions import (
+    DomainError,
+    DtypeError,
+    DuplicateRowsWarning,
+    LabelError,
+    OptionError,
+    PriorLeakageError,
+    ShapeError,
+    UncertifiedError,
+)
+from pbgnet.networks import AggregatedNetwork
+
+
+def names(X, threshold=0.0):
+    return np.where(np.asarray(X)[:, 0] > threshold, "yes", "no")
+
+
+@pytest.fixture
+def vote(build):
+    return build("zero")[0]
+
+
+@pytest.fixture
+def fresh():
+    return np.random.default_rng(9).normal(size=(500, 1))
+
+
+def leant(certificate, reference):
+    """The same certificate, leaning on something else."""
+    subject = dataclasses.replace(certificate.subject, reference=reference)
+    return dataclasses.replace(certificate, subject=subject)
+
+
+def test_the_bound_is_the_sum_of_both_at_their_shares(vote, fresh):
+    shipped = certify_by_disagreement(vote, lambda X: names(X, 0.1), fresh, delta_share=0.2)
+    certificate, claim = shipped.certificate, shipped.certificate.error_rate
+    differ = int(np.sum(names(fresh, 0.1) != vote.predict(fresh)))
+    assert differ > 5
+    assert (claim.evidence.n, claim.evidence.n_errors, claim.route) == (500, differ, "disagreement")
+    reference = certificate.subject.reference.claim
+    again = dataclasses.replace(vote.certificate.error_rate, delta=reference.delta).recomputed()
+    assert reference == again
+    assert reference.value > vote.certificate.error_rate.value
+    assert claim.value == disagreement_bound(reference.value, differ, 500, claim.delta)
+    assert claim.delta == pytest.approx(0.01)
+    assert reference.delta == pytest.approx(0.04)
+    assert claim.delta + reference.delta <= 0.05
+    assert certificate.confidence == 0.95
+    assert f"the {differ} rows on which the two disagree" in certificate.statement
+    assert certify_by_disagreement(vote, names, fresh, confidence=0.8).certificate.delta == 0.2
+
+
+def test_shares_of_the_reference_are_divided_as_its_own_were(build, fresh):
+    several, *_ = build("zero", n_priors=3, certificate="auto", class_conditional=True)
+    reference = certify_by_disagreement(several, names, fresh).certificate.subject.reference
+    assert (reference.n_priors, reference.n_shares) == (3, 6)
+    assert reference.claim.delta * 18 <= 0.025
+    assert reference.claim.delta * 18 == pytest.approx(0.025)
+
+
+def test_it_is_saved_and_verified(vote, build, fresh, tmp_path):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    folder = shipped.save(tmp_path / "shipped")
+    assert load_predictions(folder).certificate == shipped.certificate
+    report = verify(folder, fresh)
+    assert report.ok, str(report)
+    assert [step.name for step in report.trusted] == ["answers", "certified rows", "reference"]
+    full = verify(folder, fresh, model=names, reference=vote)
+    assert full.ok, str(full)
+    assert [step.name for step in full.trusted] == ["certified rows", "reference"]
+    assert "fixed without these rows, and is the only one tried on them" in str(full)
+    assert "what is claimed (the confidence, and the shares of it) was settled before the rows" in str(full)
+    assert "that the certificate of the vote is right is taken on trust" in str(full)
+    verified = verify(folder, fresh, model=names, reference=vote, reference_data=build("zero")[1:])
+    assert verified.ok, str(verified)
+    assert [step.name for step in verified.trusted] == ["certified rows"]
+    _, X, y = build("zero")
+    wrong = verify(folder, fresh, model=names, reference=vote, reference_data=(X, y[::-1]))
+    assert failed(wrong) == {"reference"}
+    assert "failed steps of its own verification: data: labels" in str(wrong)
+    with pytest.raises(OptionError, match="pass it as reference"):
+        verify(folder, fresh, reference_data=(X, y))
+    assert failed(verify(folder, fresh, model=lambda X: names(X, 1.0), reference=vote)) == {"answers"}
+    assert "data: features" in failed(verify(folder, fresh + 1))
+
+
+def test_lies_are_caught(vote, build, fresh):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    claim, stated = shipped.certificate.error_rate, shipped.certificate.subject.reference
+
+    def check(claim, reference, given=None):
+        certificate = leant(dataclasses.replace(shipped.certificate, claims=(claim,)), reference)
+        return failed(verify(dataclasses.replace(shipped, certificate=certificate), fresh, reference=given))
+
+    def leaning(reference):
+        evidence = dataclasses.replace(claim.evidence, reference_bound=reference.claim.value)
+        return dataclasses.replace(claim, evidence=evidence).recomputed()
+
+    assert check(claim, stated, vote) == set()
+    assert check(claim, stated, build("zero", confidence=0.9)[0]) == {"reference"}
+    # All of delta for the vote, and again a share for the disagreement.
+    greedy = dataclasses.replace(stated, claim=dataclasses.replace(stated.claim, delta=0.05).recomputed())
+    assert check(leaning(greedy), greedy) == {"shares of delta"}
+    assert check(leaning(greedy), stated) == {"reference", "evidence"}
+    lower = dataclasses.replace(stated, claim=dataclasses.replace(stated.claim, value=0.001))
+    assert check(leaning(lower), lower) == {"reference"}
+    # A vote with less loss than the certified one.
+    evidence = dataclasses.replace(stated.claim.evidence, empirical_risk=0.001)
+    better = dataclasses.replace(
+        stated, claim=dataclasses.replace(stated.claim, evidence=evidence).recomputed()
+    )
+    assert check(leaning(better), better) == set(), "on trust without the vote"
+    assert check(leaning(better), better, vote) == {"reference"}
+    alone = dataclasses.replace(stated, n_priors=2)
+    assert "reference" in check(claim, alone, vote)
+
+
+def test_a_vote_that_is_not_the_certified_one_is_refused(vote, fresh, build):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    turned = AggregatedNetwork([-weight for weight in vote.network.weights], vote.network.prior_weights)
+    other = dataclasses.replace(vote, network=turned)
+    swapped = dataclasses.replace(vote, inputs=Inputs(Classes(("yes", "no"))))
+    other_prior = dataclasses.replace(vote, network=AggregatedNetwork(list(vote.network.weights)))
+    for forged, what in (
+        (other, "posterior weights"),
+        (swapped, "preprocessing"),
+        (other_prior, "prior weights"),
+    ):
+        with pytest.raises(UncertifiedError, match=f"not what its certificate speaks of.*{what}"):
+            certify_by_disagreement(forged, names, fresh)
+        report = verify(shipped, fresh, model=names, reference=forged)
+        assert failed(report) == {"reference"}
+        assert what in str(report)
+
+
+def test_several_classifiers_share_what_the_disagreement_has(vote, fresh):
+    one, many = (certify_by_disagreement(vote, names, fresh, n_models=n).certificate for n in (1, 4))
+    assert many.error_rate.delta == split_delta(one.error_rate.delta, 4)
+    assert many.error_rate.value > one.error_rate.value
+    assert many.subject.reference == one.subject.reference
+    assert "It is one classifier, not the best of several on these rows." in one.assumptions
+    assert "one of at most 4 classifiers" in " ".join(many.assumptions)
+    for certificate in (one, many):
+        assert "The shares of delta of the two were fixed before these rows were seen." in (
+            certificate.assumptions
+        )
+    with pytest.raises(DomainError, match="at least 1"):
+        certify_by_disagreement(vote, names, fresh, n_models=0)
+    shipped = certify_by_disagreement(vote, names, fresh, n_models=4)
+    assert verify(shipped, fresh, model=names, reference=vote).ok
+    # As many classifiers as it says, but the share of one.
+    claim = dataclasses.replace(many.error_rate, delta=one.error_rate.delta).recomputed()
+    greedy = dataclasses.replace(shipped, certificate=dataclasses.replace(many, claims=(claim,)))
+    assert failed(verify(greedy, fresh, model=names, reference=vote)) == {"shares of delta"}
+    huge = leant(many, dataclasses.replace(many.subject.reference, n_priors=2**40, n_shares=2**40))
+    assert "shares of delta" in failed(verify(dataclasses.replace(shipped, certificate=huge), fresh))
+
+
+def test_nothing_else_is_claimed_chosen_or_paid_for(vote, fresh):
+    shipped = certify_by_disagreement(vote, names, fresh)
+    genuine = shipped.certificate
+    by_class = dataclasses.replace(genuine.error_rate, given_class="'yes'")
+    no_class = dataclasses.replace(genuine.error_rate, given_class="'no'")
+    choices = genuine.choices
+    for lie in (
+        {"claims": (genuine.error_rate, no_class, by_class)},
+        {"alternatives": (genuine.error_rate,)},
+        {"choices": dataclasses.replace(choices, unions=(Union("the classes", 1),))},
+        {"choices": dataclasses.replace(choices, on_prior_rows=("everything",))},
+        {"choices": dataclasses.replace(choices, candidates=("disagreement", "clopper-pearson"))},
+        {"choices": dataclasses.replace(choices, certificate="auto")},
+    ):
+        forged = dataclasses.replace(shipped, certificate=dataclasses.replace(genuine, **lie))
+        assert "shares of delta" in failed(verify(forged, fresh, model=names, reference=vote)), lie
+    with pytest.raises(DomainError, match="settings of the route disagreement must be Settings"):
+        dataclasses.replace(genuine.error_rate, settings=LossSettings(constant="paper"))
+    stated = genuine.subject.reference
+    given = dataclasses.replace(stated.claim, given_class="'yes'")
+    lie = leant(genuine, dataclasses.replace(stated, claim=given))
+    forged = dataclasses.replace(shipped, certificate=lie)
+    assert failed(verify(forged, fresh)) == {"reference"}
+
+
+def test_bad_input_is_refused(vote, fresh, build):
+    _, X, _ = build("zero")
+    with pytest.raises(DomainError, match=r"at least one row \(m = 0\)"):
+        certify_by_disagreement(vote, names, fresh[:0])
+    with pytest.raises(DomainError, match="delta_share must lie between 0 and 1"):
+        certify_by_disagreement(vote, names, fresh, delta_share=1.0)
+    with pytest.raises(DtypeError, match="A certified model is needed, got str"):
+        certify_by_disagreement("model", names, fresh)
+    with pytest.raises(LabelError, match="unknown label 1"):
+        certify_by_disagreement(vote, lambda X: np.ones(len(X), dtype=int), fresh)
+    with pytest.raises(ShapeError, match="one label for each of the 500 rows"):
+        certify_by_disagreement(vote, lambda X: ["yes"], fresh)
+    with pytest.raises(PriorLeakageError, match="the rows the model was made from"):
+        certify_by_disagreement(vote, names, X)
+    with pytest.raises(PriorLeakageError, match="1 of the 501 rows"):
+        certify_by_disagreement(vote, names, np.r_[fresh, X[:1]], training_data=X)
+    with pytest.warns(DuplicateRowsWarning, match="1 of the 501 rows repeat"):
+        certify_by_disagreement(vote, names, np.r_[fresh, fresh[:1]])
+
+
+def test_an_estimator_will_do(fresh, build):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 1))
+    fitted = PBGDClassifier(random_state=0).fit(x, names(x))
+    assert certify_by_disagreement(fitted, fitted.predict, fresh).certificate.inputs.n_errors == 0
+    with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
+        certify_by_disagreement(fitted, names, x[:10])
+    # Neither may the other classifier have seen them, nor its method.
+    model = build("zero")[0]
+    for other in (fitted, fitted.predict):
+        with pytest.raises(PriorLeakageError, match="seen by the classifier in fit"):
+            certify_by_disagreement(model, other, x[:10])

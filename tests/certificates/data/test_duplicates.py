@@ -1,0 +1,81 @@
+"""Rows have one fingerprint, whatever container they come in."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pbgnet.certificates.data import check_apart, count_duplicates, row_fingerprints
+from pbgnet.exceptions import PriorLeakageError, ShapeError
+
+
+def test_the_container_does_not_matter():
+    pd = pytest.importorskip("pandas")
+    X = np.array([[1.0, 0.0], [2.0, 3.0], [1.0, -0.0]])
+    expected = row_fingerprints(X)
+    assert expected[0] == expected[2], "-0.0 is 0.0"
+    forms = (
+        X.tolist(),
+        X.astype(np.float32),
+        X.astype(int),
+        X.astype(object),
+        np.asfortranarray(X),
+        sparse.csr_matrix(X),
+        sparse.coo_array(X),
+        pd.DataFrame(X, columns=["a", "b"]),
+        pd.DataFrame(X, columns=["b", "a"]),
+    )
+    for form in forms:
+        np.testing.assert_array_equal(row_fingerprints(form), expected)
+
+
+def test_a_frame_is_read_in_the_order_of_the_columns_it_is_compared_with():
+    pd = pytest.importorskip("pandas")
+    X = np.array([[1.0, 0.0], [2.0, 3.0]])
+    turned = pd.DataFrame(X[:, ::-1], columns=["b", "a"])
+    expected = row_fingerprints(X)
+    np.testing.assert_array_equal(row_fingerprints(turned, columns=["a", "b"]), expected)
+    assert not np.isin(row_fingerprints(turned), expected).any()
+    np.testing.assert_array_equal(row_fingerprints(turned, columns=["a", "c"]), row_fingerprints(turned))
+    np.testing.assert_array_equal(row_fingerprints(X, columns=["b", "a"]), expected)
+
+
+def test_a_text_in_a_list_leaves_the_other_rows_as_they_are():
+    rows = [[1, "red"], [2, "blue"]]
+    np.testing.assert_array_equal(row_fingerprints(rows), row_fingerprints(np.array(rows, dtype=object)))
+
+
+def test_rows_may_repeat_those_of_another_table():
+    rows = np.array([1, 1, 2, 3], dtype=np.uint64)
+    others = np.array([3, 3, 1, 9], dtype=np.uint64)
+    assert count_duplicates(rows) == 1
+    assert count_duplicates(rows, others) == 3
+    assert count_duplicates(rows, others[:0]) == 1
+    assert count_duplicates(rows[2:3], rows[2:3]) == 1, "the only one of them, but not in both tables"
+
+
+def test_mixed_tables_gaps_and_labels_count():
+    table = np.array([["red", 1.5], ["red", None], [None, 1.5], ["red", 1.5], ["1.5", 1.5]], dtype=object)
+    prints = row_fingerprints(table)
+    assert prints[0] == prints[3]
+    assert len(set(prints.tolist())) == 4
+    gaps = row_fingerprints(np.array([[np.nan, 1.0], [-np.nan, 1.0], [1.0, np.nan]]))
+    assert gaps[0] == gaps[1] != gaps[2]
+    X = np.ones((3, 2))
+    assert count_duplicates(row_fingerprints(X)) == 2
+    assert count_duplicates(row_fingerprints(X, ["a", "b", "a"])) == 1
+    assert row_fingerprints(X, [0, 1, 1])[1] == row_fingerprints(X[:1], [1.0])[0], "1 and 1.0 are one label"
+    with pytest.raises(ShapeError, match="3 rows, but there are 2 labels"):
+        row_fingerprints(X, [0, 1])
+
+
+def test_many_sparse_rows_are_read_in_blocks(monkeypatch):
+    X = np.random.default_rng(0).integers(0, 2, size=(50, 3)).astype(float)
+    monkeypatch.setattr("pbgnet.certificates.data.duplicates.BLOCK", 7)
+    np.testing.assert_array_equal(row_fingerprints(sparse.csr_matrix(X)), row_fingerprints(X))
+
+
+def test_rows_that_meet_are_counted_and_one_is_named():
+    seen, rows = row_fingerprints(np.arange(6.0)[:, None]), row_fingerprints(np.array([[9.0], [5.0], [3.0]]))
+    check_apart(rows[:1], seen, "somebody")
+    with pytest.raises(PriorLeakageError, match=r"2 of the 3 rows to certify were seen by somebody.* row 1:"):
+        check_apart(rows, seen, "somebody")

@@ -1,0 +1,56 @@
+"""Labels and classes: of one type, told apart, and read back in the user's own words."""
+
+import numpy as np
+import pytest
+
+from pbgnet.certificates import Classes, Inputs
+from pbgnet.exceptions import LabelError
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ("a",),
+        ("a", "b", "c"),
+        ("a", "a"),
+        ("a", 1),
+        (0, 1.0),
+        (float("nan"), 1.0),
+        (None, "a"),
+        (0.0, np.inf),
+    ],
+)
+def test_two_different_classes_are_needed(classes):
+    with pytest.raises(LabelError):
+        Inputs(Classes(classes))
+
+
+def test_unknown_labels_are_named():
+    with pytest.raises(LabelError, match=r"y holds the unknown label 'maybe'; known are 'no', 'yes'"):
+        Classes(("no", "yes")).signs(["no", "maybe"])
+    np.testing.assert_array_equal(Classes((0, 1)).signs(np.array([0.0, 1.0])), [-1, 1])
+    with pytest.raises(LabelError):
+        Classes((0, 1)).signs(["0", "1"])
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2, 0, 1), (False, True), (0.5, 1.5), ("only",)])
+def test_labels_come_back_as_they_were(labels):
+    classes = Classes(tuple(np.array(labels)))
+    assert classes.labels == labels
+    assert {type(label) for label in classes.labels} == {type(labels[0])}
+    assert classes.names == tuple(map(repr, labels))
+    assert Classes.from_dict(classes.to_dict()) == classes
+    places = np.arange(len(labels))[::-1]
+    np.testing.assert_array_equal(classes.places(classes.named(places)), places)
+    np.testing.assert_array_equal(classes.array, np.array(labels))
+    if len(labels) != 2:
+        with pytest.raises(LabelError, match="speaks of two classes"):
+            classes.signs(labels)
+
+
+def test_classes_are_gathered_in_order():
+    assert Classes.of(["b", "a"], None, ["c", "a"]).labels == ("a", "b", "c")
+    with pytest.raises(LabelError, match="differ in kind: text and whole numbers"):
+        Classes.of(["b"], [1])
+    with pytest.raises(LabelError, match=r"numbers with decimals, such as 0\.7, where the labels are whole"):
+        Classes((0, 1)).places([0.7, 0.1], "The classifier answers with")

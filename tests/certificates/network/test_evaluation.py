@@ -1,0 +1,104 @@
+"""Evaluating: the numbers by first principles, in float64, rounded outward."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from pbgnet.aggregation import Enumeration, MonteCarlo
+from pbgnet.certificates import certifiable, evaluate
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
+from pbgnet.networks import AggregatedNetwork
+
+
+def evaluated(network, x, y):
+    return evaluate(certifiable(network), x, y)
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.output, expected.output)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    numbers = ("n", "risk", "n_errors", "n_ties", "numerical_error", "error", "divergence")
+    for name in numbers:
+        assert getattr(found, name) == getattr(expected, name), name
+
+
+def test_evaluation_agrees_with_enumeration(problem):
+    network, x, y = problem
+    result = evaluated(network, x, y)
+    exact = AggregatedNetwork(list(network.weights), network.prior_weights, aggregation=Enumeration())
+    output = exact(x).detach()
+    risk = ((1 - y * output) / 2).mean().item()
+    assert abs(result.risk - risk) <= result.numerical_error < 1e-9
+    assert result.n_errors == int((torch.where(output > 0, 1.0, -1.0) != y).sum())
+    assert result.n_ties == 0
+    # One hidden layer: the tree repeats nothing, so every weight counts once.
+    pairs = zip(network.weights, network.prior_weights, strict=True)
+    divergence = 0.5 * sum((weight - prior).square().sum().item() for weight, prior in pairs)
+    assert result.divergence == pytest.approx(divergence, rel=1e-12)
+    assert result.divergence >= divergence
+
+
+def test_evaluation_does_not_depend_on_form_precision_or_method(problem):
+    network, x, y = problem
+    expected = evaluated(network, x, y)
+    assert_same(evaluated(network, x.numpy(), y.int()), expected)
+    assert_same(evaluated(network, sparse.csr_array(x.numpy()), y), expected)
+    sampled = AggregatedNetwork(
+        list(network.weights), network.prior_weights, aggregation=MonteCarlo(1, torch.Generator())
+    )
+    assert_same(evaluated(sampled, x, y), expected)
+    single = AggregatedNetwork(
+        [weight.float() for weight in network.weights], [weight.float() for weight in network.prior_weights]
+    )
+    again = evaluated(single, x.float(), y)
+    assert again.numerical_error < 1e-9, "certified in float64 even where trained in float32"
+    assert again.risk == pytest.approx(expected.risk, abs=1e-5)
+
+
+def test_evaluation_in_chunks_is_the_same(problem, monkeypatch):
+    network, x, y = problem
+    expected = evaluated(network, x, y)
+    monkeypatch.setattr("pbgnet.certificates.network.evaluation.CHUNK", 7)
+    chunked = evaluated(network, x, y)
+    assert chunked.risk == pytest.approx(expected.risk, abs=2 * expected.numerical_error)
+    assert chunked.n_errors == expected.n_errors
+
+
+def test_outputs_near_zero_are_counted_as_ties_and_as_errors():
+    tiny = AggregatedNetwork([torch.tensor([[1e-17]], dtype=torch.float64)], intercept=False)
+    result = evaluated(tiny, torch.ones(3, 1), torch.ones(3))
+    assert (result.n_ties, result.n_errors) == (3, 3)
+    assert (result.output > 0).all(), "though the signs are right"
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "error", "message"),
+    [
+        (torch.zeros(2, 4), torch.ones(2), ShapeError, "rows of 3 features"),
+        (torch.zeros(2, 3), torch.ones(3), ShapeError, "2 rows but labels of shape"),
+        (torch.zeros(2), torch.ones(2), ShapeError, "of shape \\(n, d\\)"),
+        ([[1.0, 2.0, 3.0]], torch.ones(1), ShapeError, "got list"),
+        (torch.zeros(2, 3), torch.tensor([0, 1]), LabelError, "-1 and 1"),
+        (torch.zeros(0, 3), torch.zeros(0), DomainError, "no row to certify"),
+        (torch.full((1, 3), torch.nan), torch.ones(1), DomainError, "Impute or drop"),
+    ],
+)
+def test_evaluation_refuses_what_it_cannot_certify(problem, x, y, error, message):
+    with pytest.raises(error, match=message):
+        evaluated(problem[0], x, y)
+
+
+def test_only_a_single_aggregated_network_is_certified(problem):
+    network, x, y = problem
+    replicas = AggregatedNetwork([weight.detach().expand(2, -1, -1) for weight in network.weights])
+    with pytest.raises(ShapeError, match="one network at a time"):
+        evaluated(replicas, x, y)
+    *hidden, last = (weight.detach() for weight in network.weights)
+    several = AggregatedNetwork([*hidden, last.expand(3, -1)])
+    with pytest.raises(
+        UncertifiedError, match="has 3 outputs, and certificates of several outputs do not exist"
+    ):
+        evaluated(several, x, y)
+    with pytest.raises(DtypeError, match="got SignNetwork"):
+        evaluated(network.sign_network(), x, y)

@@ -1,0 +1,322 @@
+"""Saving and loading: exact, without pickle, all or nothing, and deaf to hostile files."""
+
+import dataclasses
+import json
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from pbgnet import files
+from pbgnet.certificates import Classes, Inputs, load_model, save_model, store
+from pbgnet.exceptions import DamagedFileError, OutputExistsError
+from pbgnet.files import set_aside_path
+
+FILES = ["certificate.json", "model.safetensors", "preprocessing.json"]
+
+
+@pytest.fixture
+def folder(model, tmp_path) -> Path:
+    return save_model(model, tmp_path / "model")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+@pytest.mark.parametrize("kind", ["inside", "random", "zero"])
+def test_round_trip(build, tmp_path, kind):
+    model, X, _ = build(kind)
+    again = load_model(save_model(model, str(tmp_path / "deep" / "er")))
+    assert again.certificate == model.certificate
+    assert again.classes == model.classes
+    assert again.feature_names == model.feature_names
+    np.testing.assert_array_equal(again.prior_rows, model.prior_rows)
+    np.testing.assert_array_equal(again.certified_rows, model.certified_rows)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    for ours, theirs in (
+        (again.network.weights, model.network.weights),
+        (again.network.prior_weights, model.network.prior_weights),
+    ):
+        for a, b in zip(ours, theirs, strict=True):
+            assert torch.equal(a, b)
+            assert a.dtype == torch.float64
+            assert a.device.type == "cpu"
+    assert again.inputs.to_dict() == model.inputs.to_dict()
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), (0, 1), (False, True), (0.5, 1.5), ("é", "\ud800")])
+def test_labels_keep_their_type(build, tmp_path, classes):
+    model, *_ = build("zero")
+    model = dataclasses.replace(model, inputs=Inputs(Classes(classes)))
+    again = load_model(save_model(model, tmp_path / "model"))
+    assert again.classes == classes
+    assert type(again.classes[0]) is type(classes[0])
+
+
+def test_the_folder_holds_the_documented_files_and_nothing_else(folder):
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+    assert sorted(load_file(folder / "model.safetensors")) == [
+        *["certified_rows", "posterior_0", "posterior_1", "prior_0", "prior_1", "prior_rows"]
+    ]
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_saving_twice_gives_the_same_bytes(model, tmp_path):
+    assert contents(save_model(model, tmp_path / "a")) == contents(save_model(model, tmp_path / "b"))
+
+
+def test_what_stands_there_is_left_alone(model, folder, tmp_path):
+    before = contents(folder)
+    with pytest.raises(OutputExistsError, match="exists already"):
+        save_model(model, folder)
+    assert contents(folder) == before
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("mine")
+    for name in ("file", "other"):
+        with pytest.raises(OutputExistsError, match="exists already"):
+            save_model(model, tmp_path / name)
+        with pytest.raises(OutputExistsError, match="not a pbgnet model"):
+            save_model(model, tmp_path / name, overwrite=True)
+    assert (tmp_path / "file").read_text() == (tmp_path / "other" / "thesis.tex").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    load_model(save_model(model, tmp_path / "empty", overwrite=True))
+
+
+def test_overwriting_replaces_the_model_and_keeps_other_files(build, folder):
+    (folder / "notes.txt").write_text("mine")
+    (folder / "report.html").write_text("of the old model")
+    model, *_ = build("zero")
+    save_model(model, folder, overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "notes.txt"])
+    assert load_model(folder).certificate == model.certificate
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_link_to_a_folder_is_followed(build, folder, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    model, *_ = build("zero")
+    save_model(model, link, overwrite=True)
+    assert link.is_symlink()
+    assert load_model(link).certificate == load_model(folder).certificate == model.certificate
+
+
+class Interrupted(BaseException):
+    """Like a key press or a killed process."""
+
+
+def interrupt(monkeypatch, name, call):
+    """Let the call-th use of a function by the modules that save fail."""
+    owner, attribute = next((place, name) for place in (store, files, os) if hasattr(place, name))
+    original, count = getattr(owner, attribute), [0]
+
+    def fail(*args, **kwargs):
+        count[0] += 1
+        if count[0] == call:
+            raise Interrupted
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, attribute, fail)
+
+
+STEPS = [
+    *[("save_file", 1), ("_write", 1), ("_swap", 1), ("rename", 1), ("rename", 2)],
+    *[("_fsync", call) for call in (1, 2, 3, 4, 5)],
+    *[("fsync", 1), ("mkdir", 1), ("_keep_other_files", 1), ("_keep_other_files", 2)],
+]
+
+
+@pytest.mark.parametrize(("name", "call"), STEPS)
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_interrupted_save_leaves_the_old_model(build, monkeypatch, tmp_path, name, call, exists):
+    old, *_ = build("inside")
+    new, *_ = build("zero")
+    target = tmp_path / "model"
+    if exists:
+        save_model(old, target)
+    with monkeypatch.context() as patch:
+        interrupt(patch, name, call)
+        try:
+            save_model(new, target, overwrite=True)
+        except Interrupted:
+            interrupted = True
+        else:
+            interrupted = False
+    assert target.exists() or not exists, "the old model is back under its own name"
+    found = load_model(target).certificate if target.exists() or exists else None
+    after_the_swap = (name, call) in (("_fsync", 5), ("_keep_other_files", 2))
+    if interrupted and not after_the_swap:
+        assert found == (old.certificate if exists else None)
+    else:
+        assert found == new.certificate
+    assert not list(tmp_path.glob(".model.new-*"))
+    save_model(new, target, overwrite=True)
+    assert load_model(target).certificate == new.certificate
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_machine_that_stops_between_the_renamings_loses_nothing(build, folder):
+    # As if the power failed: the old folder is set aside, the new one not yet there.
+    old = load_model(folder).certificate
+    (folder / "notes.txt").write_text("mine")
+    folder.rename(set_aside_path(folder))
+    assert load_model(folder).certificate == old
+    new, *_ = build("zero")
+    with pytest.raises(OutputExistsError):
+        save_model(new, folder)
+    save_model(new, folder, overwrite=True)
+    assert load_model(folder).certificate == new.certificate
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert not set_aside_path(folder).exists()
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["missing", "empty", "truncated", "garbage", "folder"])
+def test_damaged_files_are_named(folder, name, damage):
+    path = folder / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "missing":
+        path.write_bytes(
+            {"empty": b"", "truncated": data[: len(data) // 2], "garbage": b"\xff" + data[1:]}[damage]
+        )
+    with pytest.raises(DamagedFileError, match=name):
+        load_model(folder)
+
+
+def test_every_truncation_of_the_weights_is_caught(folder):
+    path = folder / "model.safetensors"
+    data = path.read_bytes()
+    for length in [*range(0, 64), *range(64, len(data), 97), len(data) - 1]:
+        path.write_bytes(data[:length])
+        with pytest.raises(DamagedFileError, match=r"model\.safetensors"):
+            load_model(folder)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 200_000_000) + b"{",
+        struct.pack("<Q", 2) + b"{}",
+        struct.pack("<Q", 8) + b"\x80\x04pickle",
+    ],
+)
+def test_hostile_headers_are_refused(folder, header):
+    (folder / "model.safetensors").write_bytes(header)
+    with pytest.raises(DamagedFileError, match=r"model\.safetensors"):
+        load_model(folder)
+
+
+def test_nothing_is_unpickled(folder):
+    class Bomb:
+        def __reduce__(self):
+            return (os.mkdir, (str(folder / "exploded"),))
+
+    torch.save(Bomb(), folder / "model.safetensors")
+    with pytest.raises(DamagedFileError):
+        load_model(folder)
+    assert not (folder / "exploded").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("posterior_0", lambda t: t.float(), "float64"),
+        ("posterior_0", lambda t: t[:, 1:].contiguous(), "shape"),
+        ("posterior_1", lambda t: t * float("nan"), "NaN"),
+        ("prior_1", lambda t: t.reshape(-1), "shape"),
+        ("prior_0", lambda t: t[None], "shape"),
+        ("prior_rows", lambda t: t.double(), "int64"),
+        ("prior_rows", lambda t: t[None], "one list"),
+        ("certified_rows", lambda t: t[:0], "no row to certify"),
+        ("certified_rows", lambda t: -t - 1, "count from 0"),
+        ("certified_rows", lambda t: t * 0, "twice"),
+        ("prior_1", None, "missing or unexpected"),
+        ("posterior_2", lambda t: torch.ones(1), "missing or unexpected"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_named(folder, name, change, message):
+    tensors = load_file(folder / "model.safetensors")
+    if change is None:
+        del tensors[name]
+    else:
+        tensors[name] = change(tensors.get(name))
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(DamagedFileError, match=message):
+        load_model(folder)
+
+
+def test_rows_in_both_parts_are_refused(folder):
+    tensors = load_file(folder / "model.safetensors")
+    tensors["prior_rows"][0] = tensors["certified_rows"][0]
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(DamagedFileError, match="also prior rows"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("schema", "x"),
+        ("version", 7),
+        ("classes", {"type": "str", "values": ["a"]}),
+        ("classes", {"type": "str", "values": ["a", "a"]}),
+        ("classes", {"type": "int", "values": ["a", "b"]}),
+        ("classes", {"type": "object", "values": [0, 1]}),
+        ("classes", {"type": ["str"], "values": [0, 1]}),
+        ("classes", ["a", "b"]),
+        ("feature_names", "abc"),
+        ("feature_names", ["a", 1]),
+        ("feature_names", ["a", "a"]),
+        ("preprocessor", {"format": "pickle"}),
+        ("preprocessor", 3),
+        ("extra", 3),
+    ],
+)
+def test_hostile_preprocessing_is_refused(folder, key, value):
+    path = folder / "preprocessing.json"
+    data = json.loads(path.read_text())
+    data[key] = value
+    path.write_text(json.dumps(data))
+    with pytest.raises(DamagedFileError, match=r"preprocessing\.json"):
+        load_model(folder)
+
+
+def test_sizes_that_contradict_each_other_are_refused(folder):
+    path = folder / "preprocessing.json"
+    data = json.loads(path.read_text())
+    del data["preprocessor"]["columns"][0]
+    path.write_text(json.dumps(data))
+    with pytest.raises(DamagedFileError, match="the preprocessor makes"):
+        load_model(folder)
+
+
+def test_absurdly_large_json_is_refused(folder, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_JSON", 100)
+    with pytest.raises(DamagedFileError, match="larger than"):
+        load_model(folder)
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(DamagedFileError, match="There is no model folder"):
+        load_model(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_all_files_have_the_mode_of_the_umask(model, tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        folder = save_model(model, tmp_path / "model")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o666 & ~umask}

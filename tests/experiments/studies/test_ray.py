@@ -1,0 +1,110 @@
+"""A Ray cluster: the same records, and errors with advice where there is none."""
+
+import socket
+import sys
+
+import pytest
+
+from pbgnet.exceptions import ClusterError
+from pbgnet.experiments import LocalEngine, RayEngine, Store, run_study
+from pbgnet.experiments.studies.study import Study
+
+
+def test_without_ray_the_error_says_how_to_get_it(monkeypatch, spec):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ClusterError, match=r"not installed; get it with pip install 'pbgnet\[cluster\]'"):
+        next(RayEngine().train([[spec()]], lambda run: None))
+
+
+class Absent:
+    """Ray, as far as connecting to a cluster goes."""
+
+    class exceptions:  # noqa: N801
+        RayError = RuntimeError
+
+    def __init__(self, error):
+        self.error, self.asked = error, []
+
+    def is_initialized(self):
+        return False
+
+    def init(self, **options):
+        self.asked.append(options)
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ConnectionError("gone"), RuntimeError("gone"), ValueError("gone")])
+@pytest.mark.parametrize(("address", "named"), [(None, "at this machine cannot"), ("auto", "at auto cannot")])
+def test_a_cluster_that_ray_cannot_reach_is_told_with_advice(monkeypatch, spec, error, address, named):
+    ray = Absent(error)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(ClusterError, match=rf"{named} be reached: gone\. Check --address, or leave it out"):
+        next(RayEngine(address).train([[spec()]], lambda run: None))
+    assert ray.asked == [{"address": address or "local", "log_to_driver": False, "include_dashboard": False}]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_where_nobody_listens_the_error_comes_at_once(monkeypatch, spec, address):
+    ray = Absent(AssertionError("Ray was asked, and would try for minutes"))
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(ClusterError, match=rf"{address} cannot be reached: .*refused.* Check --address"):
+        next(RayEngine(address).train([[spec()]], lambda run: None))
+
+
+def test_where_somebody_listens_ray_is_asked(monkeypatch, spec):
+    ray = Absent(ConnectionError("not a cluster"))
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ClusterError, match="not a cluster"):
+            next(RayEngine(address).train([[spec()]], lambda run: None))
+    assert ray.asked[0]["address"] == address
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    """Ray on this machine, with one worker."""
+    module = pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # one that is started and stopped here needs no key
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    module.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    yield module
+    module.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")
+def test_a_study_on_ray_survives_workers_that_are_killed(ray, spec, tmp_path, close_results):
+    def source(run):  # travels by value: a worker cannot import this file
+        import os
+
+        import numpy as np
+
+        from pbgnet.experiments.runs.batch import Rows
+
+        if run.dataset == "deadly":
+            os._exit(1)
+        if run.dataset == "broken":
+            raise ValueError("no rows")
+        x = np.random.default_rng(0).normal(size=(90, 4))
+        y = np.where(x[:, 0] > 0, 1.0, -1.0)
+        return Rows(x[:60], y[:60], x[60:], y[60:])
+
+    names = ("good", "fine", "broken", "deadly")  # a worker takes seconds to start again
+    runs = tuple(spec("bound", name, learning_rate=rate) for name in names for rate in (0.1, 0.01))
+    study, states = Study("mine", "", names, ("pbgnet",), runs), []
+    with Store(tmp_path / "runs.sqlite") as store:
+        state = run_study(study, store, source, RayEngine(), states.append)
+        records = {record.spec: record for record in store.records()}
+        attempts = store.attempts()
+    assert (state.n_done, state.n_failed) == (4, 4)
+    assert states[-1].work_done == 1
+    for batch in LocalEngine().train([runs[:2], runs[2:4]], source):
+        for local in batch:
+            close_results(records[local.spec].results, local.results, 1e-6)
+    for run in runs:
+        alive = run.dataset in ("good", "fine")
+        assert records[run].done == alive
+        assert attempts[run.identity()] == ((True, 1) if alive else (False, 2))
+    assert all("WorkerCrashedError" in records[run].error for run in runs[6:])
+    assert all(records[run].error.endswith("ValueError: no rows") for run in runs[4:6])
