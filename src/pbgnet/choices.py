@@ -8,3 +8,12 @@ CERTIFICATES = {
     "held-out": "the count of errors of the prior's vote, which is then what is deployed",
 }
 """Certificates of a network: what is claimed, by which routes."""
+
+ALGORITHMS = {
+    "mlp": "tanh network, linear loss: no certificate",
+    "pbgnet_l": "linear loss, selected on validation rows",
+    "pbgnet_l_bnd": "linear loss, selected by the bound",
+    "pbgnet": "the bound, from a random prior",
+    "pbgnet_pre": "the bound, from a prior trained on other rows",
+}
+"""The paper's learning algorithms."""

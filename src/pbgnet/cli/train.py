@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pbgnet.choices import CERTIFICATES
+from pbgnet.choices import ALGORITHMS, CERTIFICATES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
 from pbgnet.cli.options import Data, Debug, Json, Missing, Overwrite, out_option
@@ -14,8 +14,7 @@ from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.workflow import train_model
 from pbgnet.exceptions import OptionError
 
-ALGORITHMS = ("pbgnet", "pbgnet_l", "pbgnet_l_bnd", "pbgnet_pre")
-"""Those with a certificate, for ``--help``, which must not wait for torch; a test compares the registry."""
+CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
 
 Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column of the labels: two classes.")]
 Out = Annotated[Path, out_option("MODEL", "Folder to make for the model.")]
@@ -23,7 +22,7 @@ Hidden = Annotated[
     list[str],
     typer.Option(metavar="SIZES", help="Sizes of the hidden layers, as 10 or 10,10; none for linear."),
 ]
-Algorithm = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(ALGORITHMS)}.")]
+Algorithm = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(CERTIFIED)}.")]
 Confidence = Annotated[float, typer.Option(metavar="X", help="Probability with which the bound holds.")]
 Certificate = Annotated[
     str, typer.Option(metavar="NAME", help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.")

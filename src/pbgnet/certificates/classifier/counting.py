@@ -48,7 +48,7 @@ def certify(
     """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
 
     The upper limit of Clopper and Pearson from the number of errors: exact, and the best that can be
-    said from a count. For the expectation of a loss in [0, 1], the kl (Chernoff) bound from its mean. The
+    said from a count. For the expectation of a loss in [0, 1], the betting bound from its values. The
     classifier itself is not stored, only what it answered, and the losses.
 
     Parameters

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pbgnet import choices
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.training.algorithms.recipe import Recipe
 from pbgnet.training.algorithms.selection import best_replica, nan_last
@@ -82,12 +83,12 @@ class Algorithm:
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    name: Algorithm(name, summary, training, rule, choose)
-    for name, summary, training, rule, choose in (
-        ("mlp", "tanh network, linear loss: no certificate", "mlp", "validation", _by_validation),
-        ("pbgnet_l", "linear loss, selected on validation rows", "loss", "validation", _by_validation),
-        ("pbgnet_l_bnd", "linear loss, selected by the bound", "loss", "bound", _by_bound_within_decays),
-        ("pbgnet", "the bound, from a random prior", "bound", "objective", _by_bound),
-        ("pbgnet_pre", "the bound, from a prior trained on other rows", "pretrained", "objective", _by_bound),
+    name: Algorithm(name, choices.ALGORITHMS[name], training, rule, choose)
+    for name, training, rule, choose in (
+        ("mlp", "mlp", "validation", _by_validation),
+        ("pbgnet_l", "loss", "validation", _by_validation),
+        ("pbgnet_l_bnd", "loss", "bound", _by_bound_within_decays),
+        ("pbgnet", "bound", "objective", _by_bound),
+        ("pbgnet_pre", "pretrained", "objective", _by_bound),
     )
 }
