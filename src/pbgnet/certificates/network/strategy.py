@@ -138,7 +138,7 @@ def decide(situation: Situation, terms: Terms) -> Decision:
 
 def propose(name: str, foresight: Foresight) -> tuple[Proposal, ...]:
     """Return what a candidate proposes to claim, that about the error rate last."""
-    settings = ROUTES[CANDIDATES[name][0][1]].plan(foresight)
+    settings = foresight.settings_of(ROUTES[CANDIDATES[name][0][1]])
     return tuple(Proposal(predictor, route, settings) for predictor, route in CANDIDATES[name])
 
 

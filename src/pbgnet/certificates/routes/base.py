@@ -7,7 +7,7 @@ and the documentation read it from there. `conformance` tests that it keeps what
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -62,11 +62,19 @@ class Foresight:
     delta: float
     margins: NDArray[np.float64] | None = None
     constant: str = "maurer"
+    _planned: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def learned(self) -> bool:
         """Whether settings are chosen by rows, rather than fixed for all data."""
         return self.margins is not None
+
+    def settings_of(self, route: "Route") -> Any:
+        """Plan a route, once: the same settings are asked for many times, and some take a while."""
+        key = (route.name, self.n, self.delta, self.constant, id(self.margins))
+        if key not in self._planned:
+            self._planned[key] = route.plan(self)
+        return self._planned[key]
 
 
 class Route(ABC):

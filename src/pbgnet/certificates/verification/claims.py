@@ -213,7 +213,7 @@ def _allowed(case: NetworkCase, claim: Claim) -> list[Settings]:
     predictor = claim.predictor.removeprefix("discarded ")
     candidates = [members for members in CANDIDATES.values() if (predictor, claim.route) in members]
     return [
-        ROUTES[members[0][1]].plan(dataclasses.replace(case.foresight, constant=constant))
+        dataclasses.replace(case.foresight, constant=constant).settings_of(ROUTES[members[0][1]])
         for members in candidates
         for constant in ("maurer", "paper")
     ]
