@@ -105,9 +105,11 @@ class CertifiedClassifier(CertifiedPredictor):
             Numbers, finite. For mixed types and missing values use `make_certified_pipeline`.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        prior_rows : array-like of int, optional
-            Rows that train the prior, instead of a random draw. The choice must not depend on the
-            labels of the other rows, which are certified.
+        prior_rows : array-like of int or bool, optional
+            Rows that train the prior, instead of a random draw: indices, or a mask over all rows.
+            Choose them without looking at anything in the rows, neither labels nor features: the others are
+            certified, and must still be draws from the distribution. A choice by what the rows hold breaks
+            the certificate, and no program can tell: it is taken on trust.
 
         Returns
         -------
@@ -146,8 +148,8 @@ class CertifiedClassifier(CertifiedPredictor):
         n : int
         seeds : list of int
             From `draw_seeds`.
-        prior_rows : array-like of int, optional
-            The user's own choice.
+        prior_rows : array-like of int or bool, optional
+            The user's own choice, made without looking at anything in the rows.
         fraction : float, optional
             Share of the rows to draw for the prior; the classifier's own unless given, which is none where
             it needs no prior rows.

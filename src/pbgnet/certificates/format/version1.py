@@ -70,8 +70,9 @@ PREPROCESSING_WORDS = {
 SPLIT_WORDS = {
     "drawn": "The rows of the prior were drawn at random, from the seed stated, without looking at any row.",
     "given": (
-        "The rows of the prior were chosen by the user, who vouches that the choice does not depend on the "
-        "certified rows' labels."
+        "The rows of the prior were chosen by the user, who vouches that this was done without looking at "
+        "anything in the rows, neither features nor labels: a choice by what they hold breaks the "
+        "certificate."
     ),
 }
 PRIOR_WORDS = {

@@ -51,7 +51,10 @@ def check_redraw(case: NetworkCase) -> Outcome:
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
         return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
     if record.how == "given":
-        note = "that the choice does not depend on the certified rows' labels is taken on trust"
+        note = (
+            "that the rows were chosen without looking at anything in them, neither features nor labels, is "
+            "taken on trust: a choice by what they hold breaks the certificate"
+        )
         return Outcome(expected, expected, True, note, trusted=True)
     return Outcome(expected, expected, True)
 
