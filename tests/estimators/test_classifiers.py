@@ -1,5 +1,6 @@
 """The classifiers as a scikit-learn user meets them."""
 
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pbgnet.certificates import certify, draw_prior_rows, load_model, verify
+from pbgnet.certificates import DUPLICATES_ADVICE, certify, draw_prior_rows, load_model, verify
 from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
     DomainError,
@@ -324,8 +325,8 @@ class TestBadInput:
         X, y = (part[:200] for part in table)
         twice, prior_rows = np.vstack([X, X]), np.arange(200)
         options = {"algorithm": "pbgnet_pre", "max_epochs": 2, "device": "cpu"}
-        message = r"200 of the 200 certified rows repeat another row of the table.*drop or group them"
-        with pytest.warns(DuplicateRowsWarning, match=message):
+        message = f"200 of the 200 certified rows repeat another row of the table. {DUPLICATES_ADVICE}"
+        with pytest.warns(DuplicateRowsWarning, match=re.escape(message)):
             fitted = PBGNetClassifier((2,), **options).fit(twice, np.r_[y, y], prior_rows=prior_rows)
         assert any(each.startswith("200 of the certified rows") for each in fitted.certificate_.assumptions)
 

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pbgnet.certificates import (
+    DUPLICATES_ADVICE,
     CertifiedModel,
     Classes,
     Inputs,
@@ -288,8 +289,7 @@ def _warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
     if model is not None and model.certificate.inputs.n_duplicates:
         warnings.warn(
             f"{model.certificate.inputs.n_duplicates} of the {model.certified_rows.size} certified rows "
-            "repeat another row of the table. The certificate assumes independent draws: copies, time series "
-            "and repeated measurements are none; drop or group them first.",
+            f"repeat another row of the table. {DUPLICATES_ADVICE}",
             DuplicateRowsWarning,
             stacklevel=4,
         )

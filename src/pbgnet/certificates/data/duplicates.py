@@ -13,6 +13,15 @@ from pbgnet.preprocessing import as_numbers, column_names, count_rows, is_frame,
 
 BLOCK = 4096
 
+DUPLICATES_ADVICE = (
+    "The certificate assumes independent draws. These may be equal, where features take few values: keep "
+    "such rows, for without them the others are no draws any more, and the bound would not hold. Only rows "
+    "that are not draws of their own may go: one case entered twice, measured again, or copied to balance "
+    "classes. Equal values do not tell; an identifier, a time, or how the table was made does. Keep one row "
+    "of each case, whatever it holds."
+)
+"""What to do about rows that repeat another, which depends on how they came about."""
+
 
 def row_fingerprints(
     X: Any,  # noqa: N803
