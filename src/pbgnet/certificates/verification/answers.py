@@ -1,6 +1,5 @@
 """Checks of `verify` of a classifier that is not stored: its answers, and what they were compared with."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -21,7 +20,7 @@ from pbgnet.certificates.data import count_duplicates, fingerprint_split, row_fi
 from pbgnet.certificates.format import Choices, ClassifierSubject, DisagreementSubject, ReferenceRecord
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.routes import ERROR_RATE, HELD_OUT_LOSS, Claim, Measured, Settings
-from pbgnet.certificates.verification.cases import RELATIVE, AnswersCase, Outcome, same
+from pbgnet.certificates.verification.cases import AnswersCase, Outcome, is_outward, same
 from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence, same_settings
 from pbgnet.exceptions import ShapeError
 
@@ -204,7 +203,7 @@ def _contradiction(stated: ReferenceRecord, leaning: Claim) -> str:
     if claim.evidence != claim.evidence.at(claim.delta):
         return "draws at another share of delta"
     value = claim.recomputed().value
-    if not math.isclose(value, claim.value, rel_tol=RELATIVE):
+    if not is_outward(claim.value, value):
         return f"bound {value!r} from its evidence"
     leant_on = getattr(leaning.evidence, "reference_bound", None)
     return "" if leant_on == claim.value else "another bound in the claim"

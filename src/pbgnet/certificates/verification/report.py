@@ -4,6 +4,9 @@ Nothing of training is imported. What cannot be recomputed (that a pre-trained p
 rows only, that the user chose rows or preprocessing without the certified rows, that route, number of
 priors and seeds were settled beforehand) is a step of its own, with the status "trusted". The assumptions
 of the certificate name the rest, such as that the rows are independent draws.
+
+Other machines round differently. A bound may be stated higher than it is recomputed by 1e-9 of itself, and
+lower by 1e-12, as is the divergence it rests on; a mean loss by what its proved numerical error leaves open.
 """
 
 import os
