@@ -58,7 +58,10 @@ OWN_LOSS = "is a function of the user's, of classifier, row and label, with valu
 NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
 
 PREPROCESSING_WORDS = {
-    "none": "The features were used as given, with no preprocessing.",
+    "none": (
+        "The features were used as given, with no preprocessing: whatever was done to them before was done "
+        "without looking at the certified rows."
+    ),
     "inside": (
         "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones."
     ),
