@@ -4,6 +4,7 @@ from pbgnet.certificates.data.duplicates import (
     DUPLICATES_ADVICE,
     check_apart,
     count_duplicates,
+    note_on_near_copies,
     row_fingerprints,
 )
 from pbgnet.certificates.data.fingerprints import (
@@ -44,6 +45,7 @@ __all__ = [
     "fingerprint_split",
     "fingerprint_tensors",
     "label_values",
+    "note_on_near_copies",
     "row_fingerprints",
     "unchanged_data",
 ]
