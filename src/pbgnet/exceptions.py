@@ -86,7 +86,10 @@ class FewRowsWarning(PBGNetWarning):
 
 
 class DuplicateRowsWarning(PBGNetWarning):
-    """Rows that a certificate takes for independent draws occur more than once."""
+    """Rows that a certificate takes for independent draws occur more than once.
+
+    Independent draws may be equal, and are kept; only copies that are no draws of their own may be dropped.
+    """
 
 
 class InterruptedFitWarning(PBGNetWarning):

@@ -1,5 +1,6 @@
 """The classifiers as a scikit-learn user meets them."""
 
+import re
 import subprocess
 import sys
 
@@ -13,8 +14,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pbgnet.certificates import certify, draw_prior_rows, load_model, verify
-from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_pipeline
+from pbgnet.certificates import DUPLICATES_ADVICE, certify, draw_prior_rows, load_model, verify
+from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
     DomainError,
     DtypeError,
@@ -23,6 +24,7 @@ from pbgnet.exceptions import (
     LabelError,
     OptionError,
     PriorLeakageError,
+    ShapeError,
     UncertifiedError,
 )
 
@@ -102,6 +104,32 @@ def test_prior_rows_can_be_chosen(table):
     assert classifier.certificate_.inputs.n == 300
     assert classifier.certificate_.network.split.how == "given"
     assert "chosen by the user" in " ".join(classifier.certificate_.assumptions)
+    mask = np.arange(400) < 100
+    masked = PBGNetClassifier(random_state=0, max_epochs=2).fit(X, y, prior_rows=mask)
+    assert (masked.prior_rows_ == chosen).all()
+    assert masked.certificate_.error_rate == classifier.certificate_.error_rate
+
+
+def test_rows_chosen_by_their_features_are_a_lie_that_is_named():
+    """All noise is among the prior rows: no program can tell, so the certificate and `verify` say it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 1))
+    hard = np.abs(x[:, 0]) <= 1
+    y = (x[:, 0] > 0) ^ (hard & (rng.random(2000) < 0.3))
+    classifier = PBGNetClassifier((2,), random_state=0, max_epochs=5)
+    classifier.fit(x, y, prior_rows=np.flatnonzero(hard))
+    truth = 0.3 * 0.6827
+    assert classifier.certificate_.error_rate.value < truth / 30, "it is broken"
+    report = classifier.verify(x, y)
+    assert report.ok, "the numbers are right"
+    (assumed,) = [each for each in classifier.certificate_.assumptions if "chosen by the user" in each]
+    (on_trust,) = [step.detail for step in report.trusted if step.name == "split redrawn"]
+    for words in (assumed, on_trust):
+        assert "without looking at anything in" in words
+        assert "neither features nor labels" in words
+        assert "a choice by what they hold breaks the certificate" in words
+    for fit in (PBGNetClassifier.fit, CertifiedPipeline.fit):
+        assert "Choose them without looking at anything in the rows, neither labels" in fit.__doc__
 
 
 def test_paying_for_more_priors_loosens_the_bound(table):
@@ -297,8 +325,8 @@ class TestBadInput:
         X, y = (part[:200] for part in table)
         twice, prior_rows = np.vstack([X, X]), np.arange(200)
         options = {"algorithm": "pbgnet_pre", "max_epochs": 2, "device": "cpu"}
-        message = r"200 of the 200 certified rows repeat another row of the table.*drop or group them"
-        with pytest.warns(DuplicateRowsWarning, match=message):
+        message = f"200 of the 200 certified rows repeat another row of the table. {DUPLICATES_ADVICE}"
+        with pytest.warns(DuplicateRowsWarning, match=re.escape(message)):
             fitted = PBGNetClassifier((2,), **options).fit(twice, np.r_[y, y], prior_rows=prior_rows)
         assert any(each.startswith("200 of the certified rows") for each in fitted.certificate_.assumptions)
 
@@ -312,7 +340,11 @@ class TestBadInput:
 
     def test_prior_rows(self, table):
         X, y = table
-        with pytest.raises(DtypeError, match="flatnonzero"):
+        with pytest.raises(DtypeError, match="prior_rows must hold indices"):
+            PBGNetClassifier().fit(X, y, prior_rows=[0.5, 1.0])
+        with pytest.raises(ShapeError, match=r"mask of shape \(399,\), but there are 400 rows"):
+            PBGNetClassifier().fit(X, y, prior_rows=np.ones(399, dtype=bool))
+        with pytest.raises(DomainError, match="nothing left to certify"):
             PBGNetClassifier().fit(X, y, prior_rows=np.ones(len(y), dtype=bool))
         with pytest.raises(DomainError, match="between 0 and 399"):
             PBGNetClassifier().fit(X, y, prior_rows=[0, 400])

@@ -16,6 +16,7 @@ from pbgnet.certificates.classifier import (
     certify_by_disagreement,
 )
 from pbgnet.certificates.data import (
+    DUPLICATES_ADVICE,
     Classes,
     Inputs,
     PreparedTable,
@@ -59,6 +60,7 @@ from pbgnet.certificates.verification import VerificationReport, VerificationSte
 __all__ = [
     "CANDIDATES",
     "CERTIFICATE",
+    "DUPLICATES_ADVICE",
     "FIXED_GRID",
     "FOLDER_FILES",
     "ROUTES",

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pbgnet.certificates import (
+    DUPLICATES_ADVICE,
     CertifiedModel,
     Classes,
     Inputs,
@@ -105,9 +106,11 @@ class CertifiedClassifier(CertifiedPredictor):
             Numbers, finite. For mixed types and missing values use `make_certified_pipeline`.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        prior_rows : array-like of int, optional
-            Rows that train the prior, instead of a random draw. The choice must not depend on the
-            labels of the other rows, which are certified.
+        prior_rows : array-like of int or bool, optional
+            Rows that train the prior, instead of a random draw: indices, or a mask over all rows.
+            Choose them without looking at anything in the rows, neither labels nor features: the others are
+            certified, and must still be draws from the distribution. A choice by what the rows hold breaks
+            the certificate, and no program can tell: it is taken on trust.
 
         Returns
         -------
@@ -146,8 +149,8 @@ class CertifiedClassifier(CertifiedPredictor):
         n : int
         seeds : list of int
             From `draw_seeds`.
-        prior_rows : array-like of int, optional
-            The user's own choice.
+        prior_rows : array-like of int or bool, optional
+            The user's own choice, made without looking at anything in the rows.
         fraction : float, optional
             Share of the rows to draw for the prior; the classifier's own unless given, which is none where
             it needs no prior rows.
@@ -286,8 +289,7 @@ def _warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
     if model is not None and model.certificate.inputs.n_duplicates:
         warnings.warn(
             f"{model.certificate.inputs.n_duplicates} of the {model.certified_rows.size} certified rows "
-            "repeat another row of the table. The certificate assumes independent draws: copies, time series "
-            "and repeated measurements are none; drop or group them first.",
+            f"repeat another row of the table. {DUPLICATES_ADVICE}",
             DuplicateRowsWarning,
             stacklevel=4,
         )

@@ -105,9 +105,11 @@ class CertifiedPipeline(CertifiedPredictor):
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,)
             Labels of two classes, none missing.
-        prior_rows : array-like of int, optional
-            Rows for preprocessing and prior, instead of a random draw. The choice must not depend on the
-            labels of the other rows, which are certified.
+        prior_rows : array-like of int or bool, optional
+            Rows for preprocessing and prior, instead of a random draw: indices, or a mask over all rows.
+            Choose them without looking at anything in the rows, neither labels nor features: the others are
+            certified, and must still be draws from the distribution. A choice by what the rows hold breaks
+            the certificate, and no program can tell: it is taken on trust.
         """
         refuse_fit_parameters(refused)
         if sparse.issparse(X):

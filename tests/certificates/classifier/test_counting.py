@@ -15,6 +15,7 @@ from tests.certificates.conftest import failed
 
 from pbgnet.bounds import clopper_pearson_bound, split_delta
 from pbgnet.certificates import (
+    DUPLICATES_ADVICE,
     Certificate,
     certify,
     load_certified,
@@ -361,11 +362,31 @@ def test_seen_rows_are_known_in_frames_arrays_and_pipelines(data):
 def test_duplicates_are_reported(data):
     x, y = data
     rows = np.r_[np.arange(200), 3, 3, 5]
-    with pytest.warns(DuplicateRowsWarning, match="3 of the 203 rows repeat another one.*independent draws"):
+    with pytest.warns(DuplicateRowsWarning, match="3 of the 203 rows repeat another one") as told:
         certified = certify(sign, x[rows], y[rows])
+    (message,) = [str(each.message) for each in told]
+    assert message.endswith(f" {DUPLICATES_ADVICE}")
     assert certified.certificate.inputs.n_duplicates == 3
     assert "3 of the certified rows repeat another one" in " ".join(certified.certificate.assumptions)
     assert verify(certified, x[rows], y[rows]).ok
+
+
+def test_dropping_equal_rows_that_are_draws_breaks_the_bound():
+    """Few frequent cases that are mostly wrong, many rare ones that are right: all of them honest draws."""
+    rng = np.random.default_rng(0)
+    frequent = rng.random(2000) < 0.4
+    x = np.where(frequent, rng.integers(1, 5, 2000), rng.uniform(5, 9, 2000))[:, None]
+    y = np.where(frequent & (rng.random(2000) < 0.5), -1, 1)
+    truth = 0.4 * 0.5
+    with pytest.warns(DuplicateRowsWarning) as told:
+        kept = certify(sign, x, y)
+    assert kept.certificate.error_rate.value > truth
+    _, first = np.unique(x, axis=0, return_index=True)
+    assert certify(sign, x[first], y[first]).certificate.error_rate.value < truth / 10, "as was once advised"
+    advice = str(told[0].message)
+    for words in ("keep such rows", "Only rows that are not draws of their own may go", "values do not tell"):
+        assert words in advice
+    assert "drop" not in advice
 
 
 def test_class_conditional_bounds_share_delta(data):

@@ -51,6 +51,9 @@ def test_the_rest_of_a_table_is_certified():
     assert given.prior_rows.tolist() == [3, 1]
     assert given.certified_rows.tolist() == [0, 2, 4]
     assert given.record == SplitRecord("given")
+    assert Split.of_table(5, [False, True, False, True, False]).prior_rows.tolist() == [1, 3]
+    with pytest.raises(ShapeError, match=r"mask of shape \(2,\), but there are 5 rows"):
+        Split.of_table(5, [True, False])
     for none in (Split.of_table(3), Split.of_table(3, [])):
         assert none.certified_rows.tolist() == [0, 1, 2]
         assert none.record == SplitRecord("none")

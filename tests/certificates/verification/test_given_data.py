@@ -7,6 +7,7 @@ from tests.certificates.conftest import failed
 
 from pbgnet.certificates import (
     PriorRecord,
+    certify,
     certify_network,
     save_model,
     verify,
@@ -156,3 +157,24 @@ def test_unseen_categories_do_not_disturb_verification(build):
     with pytest.warns(UnseenCategoryWarning, match="Not among the fitted rows.*'red'"):
         model = certify_network(network, X, y, **options)
     assert verify(model, X, y).ok
+
+
+def test_near_copies_are_on_trust(build):
+    model, X, y = build("zero")
+    options = {"classes": ("no", "yes"), "prior": PriorRecord("zero"), "prior_rows": [3]}
+    rest = np.setdiff1d(np.arange(240), [3])
+
+    def duplicates(table):
+        copied = certify_network(model.network, table, y, certified_rows=rest, **options)
+        counted = certify(lambda rows: np.where(rows[:, 0] > 0, "yes", "no"), table, y)
+        for certified in (copied, counted):
+            report = verify(certified, table, y)
+            assert report.ok, str(report)
+            yield next(step for step in report.steps if step.name == "data: duplicates")
+
+    assert [step.status for step in duplicates(X)] == ["ok", "ok"]
+    nudged = np.array(X)
+    nudged[:, 0][[7, 8]] = nudged[3, 0] * (1 + np.array([1e-9, -1e-9]))
+    for step in duplicates(nudged):
+        assert (step.status, step.found) == ("trusted", "0 rows")
+        assert step.detail.startswith("2 more equal another to six digits")

@@ -49,6 +49,7 @@ def test_a_drawn_split_is_drawn_again(build, tmp_path):
     report = verify(model, X, y)
     assert report.ok, str(report)
     assert [step.name for step in report.trusted] == ["prior regenerated", "settled beforehand"]
+    assert "the order of the rows, on which the draw works, does not depend on what they hold" in str(report)
     folder = save_model(model, tmp_path / "drawn")
     for path, value in (("subject.split.seed", 6), ("subject.split.fraction", 0.4)):
         genuine = (folder / "certificate.json").read_text()

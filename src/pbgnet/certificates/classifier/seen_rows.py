@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.data import check_apart, count_duplicates, fingerprint_features, row_fingerprints
+from pbgnet.certificates.data import (
+    DUPLICATES_ADVICE,
+    check_apart,
+    count_duplicates,
+    fingerprint_features,
+    row_fingerprints,
+)
 from pbgnet.exceptions import DuplicateRowsWarning, PriorLeakageError
 from pbgnet.preprocessing import column_names
 
@@ -30,8 +36,7 @@ def refuse_seen_rows(
     refuse_rows_of_fit(model, X)
     if count := count_duplicates(rows):
         warnings.warn(
-            f"{count} of the {rows.size} rows repeat another one. The certificate assumes independent draws: "
-            "copies, time series and repeated measurements are none; drop or group them first.",
+            f"{count} of the {rows.size} rows repeat another one. {DUPLICATES_ADVICE}",
             DuplicateRowsWarning,
             stacklevel=3,
         )

@@ -1,6 +1,12 @@
 """The user's rows: labels, fingerprints, the split, and the table prepared once for all that follows."""
 
-from pbgnet.certificates.data.duplicates import check_apart, count_duplicates, row_fingerprints
+from pbgnet.certificates.data.duplicates import (
+    DUPLICATES_ADVICE,
+    check_apart,
+    count_duplicates,
+    note_on_near_copies,
+    row_fingerprints,
+)
 from pbgnet.certificates.data.fingerprints import (
     DataFingerprints,
     describe_data,
@@ -19,6 +25,7 @@ from pbgnet.certificates.data.prepared import PreparedTable
 from pbgnet.certificates.data.split import Split, SplitRecord, draw_prior_rows
 
 __all__ = [
+    "DUPLICATES_ADVICE",
     "Classes",
     "DataFingerprints",
     "Inputs",
@@ -38,6 +45,7 @@ __all__ = [
     "fingerprint_split",
     "fingerprint_tensors",
     "label_values",
+    "note_on_near_copies",
     "row_fingerprints",
     "unchanged_data",
 ]

@@ -1,7 +1,7 @@
 """Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,24 @@ from pbgnet.preprocessing import as_numbers, column_names, count_rows, is_frame,
 
 BLOCK = 4096
 
+Read = Callable[[NDArray[Any]], NDArray[Any]]
+
+DUPLICATES_ADVICE = (
+    "The certificate assumes independent draws. These may be equal, where features take few values: keep "
+    "such rows, for without them the others are no draws any more, and the bound would not hold. Only rows "
+    "that are not draws of their own may go: one case entered twice, measured again, or copied to balance "
+    "classes. Equal values do not tell; an identifier, a time, or how the table was made does. Keep one row "
+    "of each case, whatever it holds."
+)
+"""What to do about rows that repeat another, which depends on how they came about."""
+
 
 def row_fingerprints(
     X: Any,  # noqa: N803
     y: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
+    *,
+    rounded: bool = False,
 ) -> NDArray[np.uint64]:
     """Fingerprint each row of a table, whatever container it is in.
 
@@ -30,6 +43,8 @@ def row_fingerprints(
     columns : sequence of str, optional
         Names of the columns of the table to compare with: a frame that has the same ones is read in this
         order.
+    rounded : bool, default=False
+        Round numbers to 20 bits, about six digits: rows that differ by less mostly have one fingerprint.
 
     Returns
     -------
@@ -48,7 +63,7 @@ def row_fingerprints(
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
     found = np.empty(n, dtype=np.uint64)
-    for k, content in enumerate(_contents(X, columns)):
+    for k, content in enumerate(_contents(X, columns, _to_six_digits if rounded else np.asarray)):
         digest = hashlib.blake2b(content, digest_size=8)
         if labels is not None:
             digest.update(labels[k].encode("utf-8", "surrogatepass"))
@@ -99,31 +114,59 @@ def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: s
         )
 
 
-def _contents(X: Any, names: Sequence[str] | None) -> Iterator[bytes]:  # noqa: N803
-    """Yield the content of each row: numbers as float64, texts behind their lengths."""
+def note_on_near_copies(
+    near: NDArray[np.uint64], n_exact: int, others: NDArray[np.uint64] | None = None
+) -> str:
+    """Say how many rows repeat another one to six digits only; "" if none do.
+
+    Parameters
+    ----------
+    near : ndarray of uint64
+        Rounded fingerprints of the rows that are counted.
+    n_exact : int
+        How many of them repeat another one exactly.
+    others : ndarray of uint64, optional
+        Rounded fingerprints of further rows; see `count_duplicates`.
+    """
+    count = count_duplicates(near, others) - n_exact
+    if count <= 0:
+        return ""
+    return f"{count} more equal another to six digits: that they are draws of their own is taken on trust"
+
+
+def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes]:  # noqa: N803
+    """Yield the content of each row: numbers as float64, rounded perhaps, texts behind their lengths."""
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         for start in range(0, matrix.shape[0], BLOCK):
-            yield from _numbers(matrix[start : start + BLOCK].toarray())
+            yield from _numbers(read(matrix[start : start + BLOCK].toarray()))
         return
     # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
     array = None if is_frame(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
     numbers = None if array is None else as_numbers(array)
     if numbers is not None:
-        yield from _numbers(numbers.reshape(len(numbers), -1))
+        yield from _numbers(read(numbers.reshape(len(numbers), -1)))
         return
     found = column_names(X)
     order = names if names is not None and found is not None and set(found) == set(names) else None
     columns = read_columns(X if array is None else array, order)
     if all(column.numbers is not None for column in columns):
-        yield from _numbers(np.stack([np.asarray(column.numbers) for column in columns], axis=1))
+        yield from _numbers(read(np.stack([np.asarray(column.numbers) for column in columns], axis=1)))
         return
     cells = [
-        [repr(number) for number in column.numbers.tolist()] if column.numbers is not None else column.texts
+        [repr(number) for number in read(column.numbers).tolist()]
+        if column.numbers is not None
+        else column.texts
         for column in columns
     ]
     for row in zip(*(column or [] for column in cells), strict=True):
         yield repr(row).encode("utf-8", "surrogatepass")
+
+
+def _to_six_digits(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Round to 20 bits: exact arithmetic, the same on every machine and over the whole range."""
+    mantissa, exponent = np.frexp(np.asarray(numbers, dtype=np.float64))
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, 20)), exponent - 20))
 
 
 def _numbers(block: NDArray[Any]) -> Iterator[bytes]:

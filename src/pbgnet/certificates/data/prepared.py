@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from pbgnet.certificates.data.duplicates import count_duplicates, row_fingerprints
+from pbgnet.certificates.data.duplicates import count_duplicates, note_on_near_copies, row_fingerprints
 from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_data
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labels import label_values
@@ -89,6 +89,12 @@ class PreparedTable:
         """How many certified rows repeat the features of another row of the table."""
         rows = self.split.certified_rows
         return count_duplicates(self.row_fingerprints[rows], np.delete(self.row_fingerprints, rows))
+
+    @functools.cached_property
+    def near_copies(self) -> str:
+        """A note on certified rows that repeat another row of the table to six digits only."""
+        rows, rounded = self.split.certified_rows, row_fingerprints(self.X, rounded=True)
+        return note_on_near_copies(rounded[rows], self.n_duplicates, np.delete(rounded, rows))
 
     def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:
         """Return features and labels -1 and 1 of some rows."""

@@ -1,7 +1,9 @@
 """Which rows made the prior and which are certified: two sets of indices that never meet.
 
-A split is drawn at random from a seed, without looking at any row. A stratified one would make the prior
-depend on the labels of the certified rows, and the bound would not hold.
+A split is drawn at random from a seed, without looking at any row, or chosen by the user without looking at
+anything in the rows. Rows that are chosen by their features or labels are no draws from the distribution any
+more, and nor are those that are left to be certified: the bound would not hold. A stratified split is such a
+choice too.
 """
 
 from dataclasses import dataclass
@@ -21,7 +23,8 @@ class SplitRecord(Record):
     Attributes
     ----------
     how : {"drawn", "given", "none"}
-        Drawn by `draw_prior_rows`; named by the user; or there are none.
+        Drawn by `draw_prior_rows`; named by the user, who vouches that nothing in the rows was looked at; or
+        there are none.
     seed, fraction : int, float or None
         What they were drawn with; None where they were not.
 
@@ -104,8 +107,9 @@ class Split:
         Parameters
         ----------
         n : int
-        given : array_like of int, optional
-            The user's own choice of the prior rows.
+        given : array_like of int or bool, optional
+            The user's own choice of the prior rows: their indices, or a mask over all n rows. It must be made
+            without looking at anything in the rows.
         fraction : float, optional
             Share of the rows to draw otherwise; None for no prior rows.
         seed : int
@@ -119,7 +123,7 @@ class Split:
         (5, 'drawn')
         """
         if given is not None:
-            prior_rows = _distinct_rows("prior_rows", given)
+            prior_rows = _distinct_rows("prior_rows", _from_mask("prior_rows", given, n))
             record = SplitRecord("given" if prior_rows.size else "none")
         elif fraction is None:
             prior_rows, record = np.empty(0, dtype=np.int64), SplitRecord("none")
@@ -191,6 +195,16 @@ def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
     """
     count = min(max(1, round(fraction * n)), n - 1)
     return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)
+
+
+def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
+    """Return the indices that a mask over n rows marks; anything else as it is."""
+    mask: NDArray[Any] = np.asarray(rows)
+    if mask.dtype.kind != "b":
+        return rows
+    if mask.shape != (n,):
+        raise ShapeError(f"{name} is a mask of shape {mask.shape}, but there are {n} rows to mark.")
+    return np.flatnonzero(mask)
 
 
 def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:

@@ -58,7 +58,10 @@ OWN_LOSS = "is a function of the user's, of classifier, row and label, with valu
 NOT_COVERED = "The plain sign network with the posterior's mean weights; nothing is proved about it."
 
 PREPROCESSING_WORDS = {
-    "none": "The features were used as given, with no preprocessing.",
+    "none": (
+        "The features were used as given, with no preprocessing: whatever was done to them before was done "
+        "without looking at the certified rows."
+    ),
     "inside": (
         "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones."
     ),
@@ -70,8 +73,9 @@ PREPROCESSING_WORDS = {
 SPLIT_WORDS = {
     "drawn": "The rows of the prior were drawn at random, from the seed stated, without looking at any row.",
     "given": (
-        "The rows of the prior were chosen by the user, who vouches that the choice does not depend on the "
-        "certified rows' labels."
+        "The rows of the prior were chosen by the user, who vouches that this was done without looking at "
+        "anything in the rows, neither features nor labels: a choice by what they hold breaks the "
+        "certificate."
     ),
 }
 PRIOR_WORDS = {

@@ -201,7 +201,8 @@ def certify_network(
     prior : PriorRecord
         How the prior came about.
     prior_rows, certified_rows : array_like of int
-        Rows that the prior or the preprocessor was fitted on, and rows to certify.
+        Rows that the prior or the preprocessor was fitted on, and rows to certify. To be told apart without
+        looking at anything in the rows, neither features nor labels.
     feature_names : tuple of str, optional
         The column names of X unless given.
     preprocessor : TablePreprocessor, optional

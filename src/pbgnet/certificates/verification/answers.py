@@ -1,6 +1,5 @@
 """Checks of `verify` of a classifier that is not stored: its answers, and what they were compared with."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -17,11 +16,17 @@ from pbgnet.certificates.classifier import (
     measure_losses,
     named_loss,
 )
-from pbgnet.certificates.data import count_duplicates, fingerprint_split, row_fingerprints, unchanged_data
+from pbgnet.certificates.data import (
+    count_duplicates,
+    fingerprint_split,
+    note_on_near_copies,
+    row_fingerprints,
+    unchanged_data,
+)
 from pbgnet.certificates.format import Choices, ClassifierSubject, DisagreementSubject, ReferenceRecord
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.routes import ERROR_RATE, HELD_OUT_LOSS, Claim, Measured, Settings
-from pbgnet.certificates.verification.cases import RELATIVE, AnswersCase, Outcome, same
+from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_duplicates, is_outward, same
 from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence, same_settings
 from pbgnet.exceptions import ShapeError
 
@@ -108,9 +113,10 @@ def check_rows(case: AnswersCase) -> Outcome:
 
 
 def check_duplicates(case: AnswersCase) -> Outcome:
-    """Count again the rows that repeat another."""
-    stated = case.certificate.inputs.n_duplicates
-    return same(f"{stated} rows", f"{count_duplicates(row_fingerprints(case.X))} rows")
+    """Count again the rows that repeat another; near copies are on trust."""
+    found = count_duplicates(row_fingerprints(case.X))
+    near = note_on_near_copies(row_fingerprints(case.X, rounded=True), found)
+    return compare_duplicates(case.certificate.inputs.n_duplicates, found, near)
 
 
 def check_count(case: AnswersCase) -> Outcome:
@@ -204,7 +210,7 @@ def _contradiction(stated: ReferenceRecord, leaning: Claim) -> str:
     if claim.evidence != claim.evidence.at(claim.delta):
         return "draws at another share of delta"
     value = claim.recomputed().value
-    if not math.isclose(value, claim.value, rel_tol=RELATIVE):
+    if not is_outward(claim.value, value):
         return f"bound {value!r} from its evidence"
     leant_on = getattr(leaning.evidence, "reference_bound", None)
     return "" if leant_on == claim.value else "another bound in the claim"

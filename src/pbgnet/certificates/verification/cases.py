@@ -25,6 +25,9 @@ from pbgnet.preprocessing import as_table, count_rows
 RELATIVE = 1e-9
 """Recomputed numbers may differ by this much, for other machines round differently."""
 
+ROUNDING = 1e-12
+"""An upper limit may be stated lower than it is recomputed by this much only: no more is rounding."""
+
 # So many rows within the numerical error of a tie may be counted otherwise on another machine. A network
 # that was trained has none; with more, a forged count could hide behind them.
 MOST_TIES = 3
@@ -172,10 +175,30 @@ def same(expected: object, found: object, detail: str = "") -> Outcome:
     return Outcome(str(expected), str(found), ok, "" if ok else detail)
 
 
-def close(expected: float, found: float, absolute: float = 0.0, relative: float = RELATIVE) -> Outcome:
+def compare_duplicates(stated: int, found: int, near_copies: str) -> Outcome:
+    """Compare the numbers of rows that repeat another; a note on near copies puts these on trust."""
+    if stated != found or not near_copies:
+        return same(f"{stated} rows", f"{found} rows")
+    return Outcome(f"{stated} rows", f"{found} rows", True, near_copies, trusted=True)
+
+
+def close(expected: float, found: float) -> Outcome:
     """Compare two numbers up to rounding."""
-    ok = math.isclose(expected, found, rel_tol=relative, abs_tol=absolute)
-    return Outcome(repr(expected), repr(found), ok)
+    return Outcome(repr(expected), repr(found), math.isclose(expected, found, rel_tol=RELATIVE))
+
+
+def is_outward(stated: float, found: float, slack: float = 0.0) -> bool:
+    """Whether an upper limit is stated as it is recomputed, or a little higher; never lower than rounding.
+
+    Parameters
+    ----------
+    stated, found : float
+        Not negative.
+    slack : float, default=0.0
+        How much lower it may be besides, up to `RELATIVE`: the proved error of what it was computed from.
+    """
+    lower = min(found * ROUNDING + slack, found * RELATIVE)
+    return found - lower <= stated <= found * (1 + RELATIVE)
 
 
 def count_agrees(stated: int, found: int, n_ties: int) -> bool:

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.format import DisagreementSubject
@@ -22,6 +23,7 @@ from pbgnet.certificates.verification.cases import (
     NetworkCase,
     Outcome,
     count_agrees,
+    is_outward,
     risk_problem,
     same,
 )
@@ -152,13 +154,24 @@ def same_evidence(stated: Evidence, found: Evidence, n_ties: int = 0) -> bool:
         return False
     for field in dataclasses.fields(stated):
         ours, theirs = getattr(stated, field.name), getattr(found, field.name)
-        if field.name == "n_errors":
-            same_value = count_agrees(ours, theirs, n_ties)
-        else:
-            same_value = field.name == "empirical_risk" or _same_number(ours, theirs)
-        if not same_value:
+        if not _same_field(field.name, ours, theirs, n_ties, found):
             return False
     return True
+
+
+def _same_field(name: str, ours: Any, theirs: Any, n_ties: int, found: Evidence) -> bool:
+    """Compare one number of some evidence: what raises the bound with it may not be stated lower."""
+    if name == "empirical_risk":
+        return True  # it was compared together with its error
+    if name == "n_errors":
+        return count_agrees(ours, theirs, n_ties)
+    if name == "sampling_delta":
+        return bool(ours == theirs)
+    if name in ("divergence", "reference_bound"):
+        return is_outward(ours, theirs)
+    if name == "refuted_mean":  # it moves with the losses, each of which has the error of the mean at most
+        return is_outward(ours, theirs, 2.0 * getattr(found, "numerical_error"))  # noqa: B009
+    return _same_number(ours, theirs)
 
 
 def _evidence_problem(case: NetworkCase, claim: Claim) -> str:
@@ -228,7 +241,7 @@ def _listed(proposals: "Iterable[Proposal | Claim]") -> str:
 
 def _value_problem(claim: Claim) -> str:
     found = claim.recomputed().value
-    return "" if math.isclose(claim.value, found, rel_tol=RELATIVE) else f"{claim.route} {found!r}"
+    return "" if is_outward(claim.value, found) else f"{claim.route} {found!r}"
 
 
 def same_settings(stated: Settings, chosen: Settings) -> bool:

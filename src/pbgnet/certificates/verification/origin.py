@@ -51,7 +51,10 @@ def check_redraw(case: NetworkCase) -> Outcome:
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
         return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
     if record.how == "given":
-        note = "that the choice does not depend on the certified rows' labels is taken on trust"
+        note = (
+            "that the rows were chosen without looking at anything in them, neither features nor labels, is "
+            "taken on trust: a choice by what they hold breaks the certificate"
+        )
         return Outcome(expected, expected, True, note, trusted=True)
     return Outcome(expected, expected, True)
 
@@ -60,13 +63,14 @@ def check_refit(case: NetworkCase) -> Outcome:
     """Fit the preprocessor again on the prior rows alone."""
     status, preprocessor = case.subject.preprocessing.status, case.model.preprocessor
     if status != "inside":
-        ok = preprocessor is None or status == "outside"
+        if status == "none" and preprocessor is not None:
+            return Outcome(status, "a preprocessor", False, "the certificate says that there is none")
         note = (
-            "there is none"
+            "there is none: that nothing was done to the rows before that depends on the certified ones"
             if status == "none"
-            else "outside the proof: that it does not depend on the certified rows is taken on trust"
+            else "outside the proof: that it does not depend on the certified rows"
         )
-        return Outcome(status, status if ok else "a preprocessor", ok, note, trusted=status == "outside")
+        return Outcome(status, status, True, f"{note} is taken on trust", trusted=True)
     if preprocessor is None:
         return Outcome("a preprocessor", "none", False, "the certificate says that there is one")
     again = TablePreprocessor(**preprocessor.get_params())
@@ -116,14 +120,19 @@ def check_regeneration(case: NetworkCase) -> Outcome:
 
 
 def check_settled(case: NetworkCase) -> Outcome:
-    """Name what no file can show: when the route, the number of priors and the seeds were settled."""
+    """Name what no file can show: when what is claimed was settled, and by what the rows were ordered."""
     stated = case.certificate
     priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
     told = f"{stated.choices.certificate} and {priors}, settled beforehand"
     note = (
-        "that the route, the number of priors and the seeds were settled before the certified rows were "
-        "looked at, and nothing was tried besides, is taken on trust"
+        "that the route, the confidence, whether classes are bounded apart, the number of priors and the "
+        "seeds were settled before the certified rows were looked at, and nothing was tried besides, is "
+        "taken on trust"
     )
+    if case.subject.split.how == "drawn":
+        note += (
+            "; so is that the order of the rows, on which the draw works, does not depend on what they hold"
+        )
     return Outcome(told, told, True, note, trusted=True)
 
 
