@@ -36,6 +36,13 @@ class Evidence(Record):
         """Return the same evidence for another share of delta."""
         return self
 
+    def slack_of(self, name: str) -> float | None:
+        """Return by how much a number that raises the bound may be stated lower, besides rounding.
+
+        None for numbers of which a small difference either way is rounding.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Settings(Record):

@@ -36,6 +36,10 @@ class BettingEvidence(MeanEvidence):
     refuted_mean: Probability
     log_capital: float
 
+    def slack_of(self, name: str) -> float | None:
+        """The mean moves with the losses, each of which has the error of their mean at most."""
+        return 2.0 * self.numerical_error if name == "refuted_mean" else None
+
 
 class Betting(Route):
     """A capital that grows by 1 / delta is as unlikely as delta, so the mean at which it would is refuted."""

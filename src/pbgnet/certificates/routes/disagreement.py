@@ -17,6 +17,10 @@ class DisagreementEvidence(CountEvidence):
 
     reference_bound: Probability
 
+    def slack_of(self, name: str) -> float | None:
+        """The bound that is leant on may not be stated lower."""
+        return 0.0 if name == "reference_bound" else None
+
 
 class Disagreement(Route):
     """`R(f) <= R(vote) + P(f and vote differ)`, the second by a count on rows without labels."""

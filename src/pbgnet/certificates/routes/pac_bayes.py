@@ -53,6 +53,10 @@ class PosteriorEvidence(Evidence):
         """Return the same evidence for another share of delta, of which the draws pay as much."""
         return self if self.sampling_delta is None else replace(self, sampling_delta=delta)
 
+    def slack_of(self, name: str) -> float | None:
+        """The divergence may not be stated lower."""
+        return 0.0 if name == "divergence" else None
+
     def risk(self) -> float:
         """Return the largest exact empirical risk that rounding, or sampling, leaves open."""
         if (self.n_draws is None) != (self.sampling_delta is None):

@@ -167,11 +167,8 @@ def _same_field(name: str, ours: Any, theirs: Any, n_ties: int, found: Evidence)
         return count_agrees(ours, theirs, n_ties)
     if name == "sampling_delta":
         return bool(ours == theirs)
-    if name in ("divergence", "reference_bound"):
-        return is_outward(ours, theirs)
-    if name == "refuted_mean":  # it moves with the losses, each of which has the error of the mean at most
-        return is_outward(ours, theirs, 2.0 * getattr(found, "numerical_error"))  # noqa: B009
-    return _same_number(ours, theirs)
+    slack = found.slack_of(name)
+    return _same_number(ours, theirs) if slack is None else is_outward(ours, theirs, slack)
 
 
 def _evidence_problem(case: NetworkCase, claim: Claim) -> str:
