@@ -1,6 +1,7 @@
 """Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data.labels import label_values
 from pbgnet.exceptions import PriorLeakageError, ShapeError
-from pbgnet.preprocessing import as_numbers, column_names, count_rows, is_frame, read_columns
+from pbgnet.preprocessing import (
+    Column,
+    as_numbers,
+    column_names,
+    count_rows,
+    is_frame,
+    parse_number,
+    read_columns,
+)
 
 BLOCK = 4096
 
@@ -24,7 +33,8 @@ def row_fingerprints(
     Parameters
     ----------
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-        Columns are taken in their order, so that a frame and its values are alike.
+        Columns are taken in their order, so that a frame and its values are alike. A text that writes out a
+        number is that number.
     y : array_like, shape (n,), optional
         Labels, which then count as well.
     columns : sequence of str, optional
@@ -118,12 +128,25 @@ def _contents(X: Any, names: Sequence[str] | None) -> Iterator[bytes]:  # noqa: 
     if all(column.numbers is not None for column in columns):
         yield from _numbers(np.stack([np.asarray(column.numbers) for column in columns], axis=1))
         return
-    cells = [
-        [repr(number) for number in column.numbers.tolist()] if column.numbers is not None else column.texts
-        for column in columns
-    ]
-    for row in zip(*(column or [] for column in cells), strict=True):
-        yield repr(row).encode("utf-8", "surrogatepass")
+    for row in zip(*map(_cells, columns), strict=True):
+        if all(isinstance(cell, float) for cell in row):
+            yield from _numbers(np.array([row]))
+        else:
+            yield repr(row).encode("utf-8", "surrogatepass")
+
+
+def _cells(column: Column) -> list[float | str]:
+    """Return the values of a column: numbers, also those written out, NaN for missing ones, or texts.
+
+    Each cell by itself, so that a row is the same in a part of the table, and in a CSV read as texts.
+    """
+    if column.numbers is not None:
+        return [number + 0.0 for number in column.numbers.tolist()]  # -0.0 becomes 0.0
+    read: dict[str | None, float | str] = {None: math.nan}
+    for text in filter(None, dict.fromkeys(column.texts or ())):
+        number = parse_number(text)
+        read[text] = text if number is None else number + 0.0
+    return [read.get(text, "") for text in column.texts or ()]
 
 
 def _numbers(block: NDArray[Any]) -> Iterator[bytes]:
