@@ -4,17 +4,34 @@ import dataclasses
 import json
 import os
 import struct
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.certificates.conftest import failed
 
 from pbgnet import files
-from pbgnet.certificates import Classes, Inputs, load_model, save_model, store
+from pbgnet.certificates import (
+    Classes,
+    Inputs,
+    PriorRecord,
+    certify,
+    certify_network,
+    load_certified,
+    load_model,
+    load_predictions,
+    save_model,
+    store,
+    verify,
+)
 from pbgnet.exceptions import DamagedFileError, OutputExistsError
 from pbgnet.files import set_aside_path
+from pbgnet.networks import AggregatedNetwork
 
 FILES = ["certificate.json", "model.safetensors", "preprocessing.json"]
 
@@ -53,7 +70,7 @@ def test_round_trip(build, tmp_path, kind):
 def test_labels_keep_their_type(build, tmp_path, classes):
     model, *_ = build("zero")
     model = dataclasses.replace(model, inputs=Inputs(Classes(classes)))
-    again = load_model(save_model(model, tmp_path / "model"))
+    again = load_model(save_model(model, tmp_path / "model"), check=False)  # another certificate
     assert again.classes == classes
     assert type(again.classes[0]) is type(classes[0])
 
@@ -61,7 +78,8 @@ def test_labels_keep_their_type(build, tmp_path, classes):
 def test_the_folder_holds_the_documented_files_and_nothing_else(folder):
     assert sorted(path.name for path in folder.iterdir()) == FILES
     assert sorted(load_file(folder / "model.safetensors")) == [
-        *["certified_rows", "posterior_0", "posterior_1", "prior_0", "prior_1", "prior_rows"]
+        *["certified_rows", "posterior_0", "posterior_1", "prior_0", "prior_1", "prior_rows"],
+        "row_fingerprints",
     ]
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
@@ -320,3 +338,124 @@ def test_all_files_have_the_mode_of_the_umask(model, tmp_path, umask):
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o666 & ~umask}
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("posterior_0", "posterior weights"),
+        ("posterior_1", "posterior weights"),
+        ("prior_0", "prior weights"),
+        ("prior_rows", "split"),
+        ("certified_rows", "split"),
+        ("row_fingerprints", "row fingerprints"),
+    ],
+)
+def test_a_flipped_bit_is_noticed_when_the_model_is_loaded(build, folder, name, what):
+    _, X, y = build()
+    tensors = load_file(folder / "model.safetensors")
+    if name.endswith("rows"):  # still a split, but another one
+        tensors[name][[0, 1]] = tensors[name][[1, 0]]
+    else:
+        tensors[name].view(torch.int64).view(-1)[0] ^= 1
+    save_file(tensors, folder / "model.safetensors")
+    for load in (load_model, load_certified):
+        with pytest.raises(DamagedFileError, match=f"is not what its certificate speaks of: {what}"):
+            load(folder)
+    assert load_model(folder, check=False).mismatch().startswith(what)
+    assert what in failed(verify(folder, X, y)), "verify goes on, and names the step"
+
+
+def test_an_edited_certificate_or_preprocessor_is_noticed_when_the_model_is_loaded(folder):
+    for name, old, new in (
+        ("certificate.json", '"issued_at": "2', '"issued_at": "1'),
+        ("preprocessing.json", '"scale": ', '"scale": 1'),
+    ):
+        path = folder / name
+        text = path.read_text()
+        path.write_text(text.replace(old, new, 1))
+        assert path.read_text() != text
+        with pytest.raises(DamagedFileError, match="is not what its certificate speaks of"):
+            load_model(folder)
+        path.write_text(text)
+        load_model(folder)
+
+
+def test_changed_answers_are_noticed_when_they_are_loaded(tmp_path):
+    X = np.arange(20.0)[:, None]
+    folder = certify(lambda X: X[:, 0] > 9, X, X[:, 0] > 8).save(tmp_path / "certified")
+    path = folder / "predictions.json"
+    data = json.loads(path.read_text())
+    data["predictions"][9] = 1 - data["predictions"][9]
+    path.write_text(json.dumps(data))
+    for load in (load_predictions, load_certified):
+        with pytest.raises(DamagedFileError, match=r"answers \(an answer, a loss or a class was changed\)"):
+            load(folder)
+    assert load_predictions(folder, check=False).predictions[9] == data["predictions"][9]
+    assert "answers stored" in failed(verify(folder, X, X[:, 0] > 8))
+
+
+def test_a_loaded_model_does_not_change_with_its_file(folder):
+    loaded = load_model(folder)
+    with open(folder / "model.safetensors", "r+b") as file:
+        file.seek(-1000, os.SEEK_END)
+        file.write(b"\xff" * 1000)
+    assert loaded.mismatch() == ""
+
+
+OVERWRITER = """
+import sys
+from pbgnet.certificates import load_model, save_model
+one, other, target = sys.argv[1:]
+models = [load_model(one), load_model(other)]
+print("ready", flush=True)
+while True:
+    for model in models:
+        save_model(model, target, overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_model_that_is_overwritten_is_loaded_as_one_version(build, tmp_path, check):
+    models = [build("zero")[0], build("zero", confidence=0.9, certificate="mixture")[0]]
+    shifted = [weight + 0.5 for weight in models[1].network.weights]
+    _, X, y = build("zero")
+    models[1] = certify_network(
+        AggregatedNetwork(shifted, models[1].network.prior_weights),
+        *(X, y),
+        classes=("no", "yes"),
+        prior=PriorRecord("zero"),
+        prior_rows=[],
+        certified_rows=range(len(y)),
+    )
+    saved = [save_model(model, tmp_path / str(k)) for k, model in enumerate(models)]
+    target = save_model(models[0], tmp_path / "target")
+    prints = {model.certificate.seal: model.certificate.network.posterior_weights for model in models}
+    assert len(set(prints.values())) == 2
+    arguments = [sys.executable, "-c", OVERWRITER, *map(str, (*saved, target))]
+    seen = []
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as writer:
+        try:
+            assert writer.stdout.readline() == "ready\n"
+            until = time.monotonic() + 3.0
+            while time.monotonic() < until:
+                loaded = load_model(target, check=check)
+                assert loaded.mismatch() == ""
+                seen.append(loaded.certificate.seal)
+        finally:
+            writer.kill()
+    assert set(seen) == set(prints), "both were met"
+
+
+def test_a_folder_that_is_replaced_without_end_is_given_up(model, folder, monkeypatch):
+    genuine, count = store._read_tensors, [0]
+
+    def replaced_meanwhile(path):
+        count[0] += 1
+        os.utime(path, ns=(count[0], count[0]))
+        return genuine(path)
+
+    monkeypatch.setattr(store, "_read_tensors", replaced_meanwhile)
+    with pytest.raises(DamagedFileError, match="was replaced 20 times while it was read"):
+        load_model(folder)
+    assert count == [20]

@@ -4,8 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
-from pbgnet.certificates import load_model
+from pbgnet.certificates import certify, load_model
+from pbgnet.exceptions import PriorLeakageError
 
 pd = pytest.importorskip("pandas")
 
@@ -158,6 +160,27 @@ def test_damaged_models_are_refused(run, copy, tmp_path, file, damage, command):
     assert file in result.stderr
     assert "Traceback" not in result.output
     assert not (tmp_path / "p.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["predict", "show"])
+def test_a_flipped_bit_in_the_weights_is_noticed(run, copy, tmp_path, command):
+    path = copy / "model" / "model.safetensors"
+    tensors = load_file(path)
+    tensors["posterior_0"].view(np.uint64)[0, 0] ^= 1 << 60
+    save_file(tensors, path)
+    arguments = (copy / "table.csv", "--out", tmp_path / "p.csv") if command == "predict" else ()
+    result = run(command, copy / "model", *arguments)
+    assert result.exit_code == 3, result.output
+    assert "is not what its certificate speaks of: posterior weights" in result.stderr
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_a_model_from_a_file_is_refused_its_rows_in_python(made, table):
+    # The command line read texts; this frame holds numbers and truth values.
+    model, features = load_model(made / "model"), table.drop(columns="label")
+    for rows in (features.iloc[3:9], features.iloc[:, ::-1]):
+        with pytest.raises(PriorLeakageError, match=f"{len(rows)} of the {len(rows)} rows to certify"):
+            certify(model, rows, table["label"][: len(rows)])
 
 
 def test_no_model_folder(run, made, tmp_path):

@@ -4,7 +4,9 @@ import itertools
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -25,6 +27,14 @@ CERTIFICATE = "certificate.json"
 WEIGHTS = "model.safetensors"
 PREPROCESSING = "preprocessing.json"
 PREDICTIONS = "predictions.json"
+
+LISTS = ("prior_rows", "certified_rows", "row_fingerprints")
+"""Tensors that are no weights, and are always there."""
+
+MOST_READINGS = 20
+"""So often a folder is read again that is replaced at this very moment."""
+
+Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
 
 FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, "report.html", "table.json", "test.json")
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
@@ -71,17 +81,22 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
     return Path(folder).absolute()
 
 
-def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
+def load_model(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedModel:
     """Read a model from its folder; nothing in it is executed, and no GPU is needed.
+
+    What is read is one version of the folder, also while another process replaces it.
 
     Parameters
     ----------
     folder : path
+    check : bool, default=True
+        Compare everything that was read with its fingerprints in the certificate. `verify` goes without,
+        for it compares them step by step.
 
     Raises
     ------
     DamagedFileError
-        If a file is missing, damaged, or does not fit the others; the message names it.
+        If a file is missing, damaged, or does not fit the others or the certificate; the message names it.
 
     Examples
     --------
@@ -91,22 +106,7 @@ def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
     ...
     pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
     """
-    path = _existing(folder)
-    certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
-    if not certificate.of_network:
-        raise DamagedFileError(
-            f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
-        )
-    inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
-    tensors = _read_tensors(path / WEIGHTS)
-    try:
-        network = _build_network(tensors, certificate.network.network)
-        split = Split(
-            _rows(tensors, "prior_rows"), _rows(tensors, "certified_rows"), certificate.network.split
-        )
-        return CertifiedModel(network, certificate, inputs, split, _margins(tensors))
-    except PBGNetError as error:
-        raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
+    return _read_one_version(folder, _read_model, check)
 
 
 def save_predictions(
@@ -150,8 +150,14 @@ def save_predictions(
     return Path(folder).absolute()
 
 
-def load_predictions(folder: str | os.PathLike[str]) -> CertifiedPredictions:
+def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedPredictions:
     """Read a certificate and the answers it counts from their folder.
+
+    Parameters
+    ----------
+    folder : path
+    check : bool, default=True
+        As in `load_model`.
 
     Raises
     ------
@@ -166,7 +172,97 @@ def load_predictions(folder: str | os.PathLike[str]) -> CertifiedPredictions:
     ...
     pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
     """
-    path = _existing(folder)
+    return _read_one_version(folder, _read_predictions, check)
+
+
+def load_certified(
+    folder: str | os.PathLike[str], *, check: bool = True
+) -> CertifiedModel | CertifiedPredictions:
+    """Read whatever was certified and saved in a folder; `check` is that of `load_model`.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import load_certified
+    >>> load_certified("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
+    """
+    return _read_one_version(folder, _read_certified, check)
+
+
+def holds_predictions(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is that of a classifier that is not stored; it need not be readable."""
+    return (standing_folder(folder) / PREDICTIONS).is_file()
+
+
+def _read_one_version(
+    folder: str | os.PathLike[str], read: Callable[[Path], Certified], check: bool
+) -> Certified:
+    """Read a folder by a function: again, where it was replaced meanwhile, so that versions never mix.
+
+    Whoever replaces a folder renames it, so that other files stand there afterwards; files that were changed
+    in place do not fit the certificate.
+    """
+    for _ in range(MOST_READINGS):
+        path = standing_folder(folder)
+        before = _standing_files(path)
+        try:
+            if not path.is_dir():
+                raise DamagedFileError(f"There is no model folder {folder}.")
+            certified = read(path)
+            problem = certified.mismatch() if check else ""
+            if problem:
+                raise DamagedFileError(f"{path} is not what its certificate speaks of: {problem}.")
+        except (DamagedFileError, OSError):
+            if _standing_files(standing_folder(folder)) == before:
+                raise
+        else:
+            if _standing_files(standing_folder(folder)) == before:
+                return certified
+    raise DamagedFileError(f"{folder} was replaced {MOST_READINGS} times while it was read; try again later.")
+
+
+def _standing_files(path: Path) -> list[tuple[int, ...] | None]:
+    """Tell the files of a folder from those of another that takes its place."""
+    found: list[tuple[int, ...] | None] = []
+    for name in (".", CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS):
+        try:
+            status = os.stat(path / name)
+        except OSError:
+            found.append(None)
+        else:
+            content = () if name == "." else (status.st_size, status.st_mtime_ns)  # others may come into it
+            found.append((status.st_dev, status.st_ino, *content))
+    return found
+
+
+def _read_certified(path: Path) -> CertifiedModel | CertifiedPredictions:
+    return _read_predictions(path) if (path / PREDICTIONS).is_file() else _read_model(path)
+
+
+def _read_model(path: Path) -> CertifiedModel:
+    certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
+    if not certificate.of_network:
+        raise DamagedFileError(
+            f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
+        )
+    inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
+    tensors = _read_tensors(path / WEIGHTS)
+    try:
+        network = _build_network(tensors, certificate.network.network)
+        split = Split(
+            _list_of(tensors, "prior_rows", torch.int64),
+            _list_of(tensors, "certified_rows", torch.int64),
+            certificate.network.split,
+        )
+        rows = _list_of(tensors, "row_fingerprints", torch.int64).view(np.uint64)
+        return CertifiedModel(network, certificate, inputs, split, rows, _margins(tensors))
+    except PBGNetError as error:
+        raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
+
+
+def _read_predictions(path: Path) -> CertifiedPredictions:
     certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
     if certificate.of_network:
         raise DamagedFileError(f"{path} holds a network with its certificate; read it with load_model.")
@@ -185,32 +281,6 @@ def load_predictions(folder: str | os.PathLike[str]) -> CertifiedPredictions:
     return certified
 
 
-def load_certified(folder: str | os.PathLike[str]) -> CertifiedModel | CertifiedPredictions:
-    """Read whatever was certified and saved in a folder.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates import load_certified
-    >>> load_certified("no/such/folder")
-    Traceback (most recent call last):
-    ...
-    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
-    """
-    return load_predictions(folder) if holds_predictions(folder) else load_model(folder)
-
-
-def holds_predictions(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder is that of a classifier that is not stored; it need not be readable."""
-    return (standing_folder(folder) / PREDICTIONS).is_file()
-
-
-def _existing(folder: str | os.PathLike[str]) -> Path:
-    path = standing_folder(folder)
-    if not path.is_dir():
-        raise DamagedFileError(f"There is no model folder {folder}.")
-    return path
-
-
 def _write(model: CertifiedModel, folder: Path) -> None:
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
@@ -219,6 +289,8 @@ def _write(model: CertifiedModel, folder: Path) -> None:
         for name in ("prior_rows", "certified_rows")
     }
     tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
+    # As int64, bit by bit: not every reader of safetensors knows whole numbers without a sign.
+    tensors["row_fingerprints"] = torch.from_numpy(model.row_fingerprints.view(np.int64).copy())
     if model.prior_margins is not None:
         tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
     save_file(tensors, folder / WEIGHTS)
@@ -234,7 +306,8 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
         raise DamagedFileError(f"{path} is missing.")
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            # Copies: a tensor may be a view of the file, and the file may be changed in place.
+            return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
         raise DamagedFileError(f"{path} is damaged: {str(error)[:200]}") from error
 
@@ -244,7 +317,7 @@ def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggrega
     sizes = (record.n_features, *record.hidden_layer_sizes, 1)
     shapes = [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
     expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
-    if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, "prior_rows", "certified_rows"}:
+    if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, *LISTS}:
         raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")
     for name, shape in expected.items():
         tensor = tensors[name]
@@ -258,20 +331,21 @@ def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggrega
     return AggregatedNetwork(parts[0], parts[1], intercept=record.intercept)
 
 
-def _rows(tensors: dict[str, Tensor], name: str) -> NDArray[np.int64]:
+def _list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArray[Any]:
     tensor = tensors[name]
-    if tensor.dtype != torch.int64 or tensor.ndim != 1:
+    if tensor.dtype != dtype or tensor.ndim != 1:
         raise DamagedFileError(
-            f"{name} must be one list of int64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
+            f"{name} must be one list of {str(dtype).removeprefix('torch.')}, got {tensor.dtype} of shape "
+            f"{tuple(tensor.shape)}."
         )
     return np.array(tensor.numpy())
 
 
 def _margins(tensors: dict[str, Tensor]) -> NDArray[np.float64] | None:
-    """Return the margins that something was chosen by, where they are stored; the model checks the values."""
-    tensor = tensors.get("prior_margins")
-    if tensor is not None and (tensor.dtype != torch.float64 or tensor.ndim != 1 or not tensor.numel()):
-        raise DamagedFileError(
-            f"prior_margins must be one list of float64, got {tensor.dtype} of shape {tuple(tensor.shape)}."
-        )
-    return None if tensor is None else np.array(tensor.numpy())
+    """Return the margins that something was chosen by, where they are stored."""
+    if "prior_margins" not in tensors:
+        return None
+    margins = _list_of(tensors, "prior_margins", torch.float64)
+    if not (margins.size and np.all(np.abs(margins) <= 1.0)):
+        raise DamagedFileError("prior_margins must be numbers in [-1, 1], at least one.")
+    return margins

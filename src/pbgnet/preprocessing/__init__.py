@@ -10,6 +10,7 @@ from pbgnet.preprocessing.tables import (
     column_names,
     count_rows,
     is_frame,
+    parse_number,
     read_columns,
     take_rows,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "count_rows",
     "finite_numbers",
     "is_frame",
+    "parse_number",
     "read_columns",
     "take_rows",
 ]

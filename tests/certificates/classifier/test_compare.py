@@ -4,10 +4,25 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
+from scipy import sparse
 from tests.certificates.conftest import failed
 
 from pbgnet.bounds import disagreement_bound, split_delta
-from pbgnet.certificates import Classes, Inputs, certify_by_disagreement, load_predictions, verify
+from pbgnet.certificates import (
+    Classes,
+    Inputs,
+    PriorRecord,
+    certify,
+    certify_by_disagreement,
+    certify_network,
+    load_model,
+    load_predictions,
+    save_model,
+    verify,
+)
+from pbgnet.certificates.classifier import compare, seen_rows
+from pbgnet.certificates.data import fingerprint_rows
 from pbgnet.certificates.format import Union
 from pbgnet.certificates.routes.pac_bayes import LossSettings
 from pbgnet.estimators import PBGDClassifier
@@ -81,7 +96,10 @@ def test_it_is_saved_and_verified(vote, build, fresh, tmp_path):
     full = verify(folder, fresh, model=names, reference=vote)
     assert full.ok, str(full)
     assert [step.name for step in full.trusted] == ["certified rows", "reference"]
-    assert "fixed without these rows, and is the only one tried on them" in str(full)
+    told = (
+        "that the certified vote and the classifier were fixed without these rows, and the classifier is the"
+    )
+    assert f"{told} only one tried on them, is taken on trust" in str(full)
     assert "what is claimed (the confidence, and the shares of it) was settled before the rows" in str(full)
     assert "that the certificate of the vote is right is taken on trust" in str(full)
     verified = verify(folder, fresh, model=names, reference=vote, reference_data=build("zero")[1:])
@@ -206,7 +224,9 @@ def test_bad_input_is_refused(vote, fresh, build):
         certify_by_disagreement(vote, lambda X: np.ones(len(X), dtype=int), fresh)
     with pytest.raises(ShapeError, match="one label for each of the 500 rows"):
         certify_by_disagreement(vote, lambda X: ["yes"], fresh)
-    with pytest.raises(PriorLeakageError, match="the rows the model was made from"):
+    with pytest.raises(
+        PriorLeakageError, match="240 of the 240 rows to certify were seen by the certified model"
+    ):
         certify_by_disagreement(vote, names, X)
     with pytest.raises(PriorLeakageError, match="1 of the 501 rows"):
         certify_by_disagreement(vote, names, np.r_[fresh, X[:1]], training_data=X)
@@ -214,8 +234,86 @@ def test_bad_input_is_refused(vote, fresh, build):
         certify_by_disagreement(vote, names, np.r_[fresh, fresh[:1]])
 
 
+def make_prior_that_answers_wrongly_on_its_rows():
+    """A vote that is right on new rows, and on its prior rows answers like a classifier that is never right.
+
+    With far more features than prior rows, weights of no consequence elsewhere turn the answers there.
+    """
+    n_prior, n, d, rng = 50, 450, 2000, np.random.default_rng(3)
+    y = rng.choice([-1.0, 1.0], size=n)
+    X = np.c_[3.0 * y, rng.normal(size=(n, d - 1))]
+    weights = np.zeros(d)
+    weights[0] = 1.0
+    weights[1:] = np.linalg.lstsq(X[:n_prior, 1:], -6.0 * y[:n_prior], rcond=None)[0]
+    layer = 100.0 * torch.tensor(weights, dtype=torch.float64)[None]
+    model = certify_network(
+        AggregatedNetwork([layer], [layer.clone()], intercept=False),
+        *(X, np.where(y > 0, "yes", "no")),
+        classes=("no", "yes"),
+        prior=PriorRecord("pretrained", n_rows=n_prior),
+        prior_rows=range(n_prior),
+        certified_rows=range(n_prior, n),
+    )
+    return model, X, np.where(y > 0, "yes", "no")
+
+
+def wrong(X):
+    return np.where(np.asarray(X)[:, 0] > 0, "no", "yes")
+
+
+def test_a_disagreement_is_not_counted_on_rows_of_the_vote(tmp_path, monkeypatch):
+    made, X, y = make_prior_that_answers_wrongly_on_its_rows()
+    vote = load_model(save_model(made, tmp_path / "vote"))
+    apart = X[:50]
+    assert vote.certificate.error_rate.value < 0.1
+    assert (vote.predict(apart) == wrong(apart)).all()
+    forms = (apart, X[3:4], X[50:], np.r_[apart + 1.0, X[449:]], sparse.csr_matrix(apart), apart.tolist())
+    for rows in forms:
+        with pytest.raises(PriorLeakageError, match="seen by the certified model, which was made from them"):
+            certify_by_disagreement(vote, wrong, rows)
+        with pytest.raises(PriorLeakageError, match="seen by the certified model, which was made from them"):
+            certify(vote, rows, np.resize(y, np.shape(rows)[0]))
+    # Whoever issues it all the same is found out by all who have the vote, with its table or without.
+    for room in (compare, seen_rows):
+        monkeypatch.setattr(room, "refuse_rows_of_fit", lambda *_: None)
+    shipped = certify_by_disagreement(vote, wrong, apart)
+    assert shipped.certificate.error_rate.value < 0.2, "the truth is 1"
+    monkeypatch.undo()
+    alone = verify(shipped, apart, model=wrong)
+    assert {"certified rows", "reference"} <= {step.name for step in alone.trusted}
+    assert "fixed without these rows, so was the certified vote, and is the only one tried" in str(alone)
+    for data in (None, (X, y)):
+        report = verify(shipped, apart, model=wrong, reference=vote, reference_data=data)
+        assert failed(report) == {"certified rows"}
+        assert "50 of the 50 rows to certify were seen by the certified model" in str(report)
+    # Without its row fingerprints it is another vote.
+    blind = dataclasses.replace(vote, row_fingerprints=np.zeros(450, dtype=np.uint64))
+    assert failed(verify(shipped, apart, model=wrong, reference=blind)) == {"reference"}
+    with pytest.raises(UncertifiedError, match="row fingerprints"):
+        certify_by_disagreement(blind, wrong, apart)
+    assert failed(verify(blind, X, y)) == {"row fingerprints", "data: rows"}
+    # Nor does a certificate that was made for others help.
+    stated = dataclasses.replace(
+        vote.certificate.network, row_fingerprints=fingerprint_rows(blind.row_fingerprints)
+    )
+    certificate = dataclasses.replace(vote.certificate, subject=stated, written=None)
+    lying = dataclasses.replace(blind, certificate=certificate)
+    assert failed(verify(lying, X, y)) == {"data: rows"}
+
+
+def test_a_classifier_that_remembers_its_rows_is_asked_for_them_by_verify(vote, fresh, monkeypatch):
+    fitted = PBGDClassifier(random_state=0).fit(fresh, names(fresh))
+    with monkeypatch.context() as patch:
+        for room in (compare, seen_rows):
+            patch.setattr(room, "refuse_rows_of_fit", lambda *_: None)
+        shipped = certify_by_disagreement(vote, fitted, fresh)
+    report = verify(shipped, fresh, model=fitted, reference=vote)
+    assert failed(report) == {"certified rows"}
+    assert "500 of the 500 rows to certify were seen by the classifier in fit" in str(report)
+
+
 def test_an_estimator_will_do(fresh, build):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     x = rng.normal(size=(100, 1))
     fitted = PBGDClassifier(random_state=0).fit(x, names(x))
     assert certify_by_disagreement(fitted, fitted.predict, fresh).certificate.inputs.n_errors == 0

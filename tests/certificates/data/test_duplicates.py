@@ -1,5 +1,7 @@
 """Rows have one fingerprint, whatever container they come in."""
 
+import io
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -42,6 +44,24 @@ def test_a_frame_is_read_in_the_order_of_the_columns_it_is_compared_with():
 def test_a_text_in_a_list_leaves_the_other_rows_as_they_are():
     rows = [[1, "red"], [2, "blue"]]
     np.testing.assert_array_equal(row_fingerprints(rows), row_fingerprints(np.array(rows, dtype=object)))
+
+
+def test_a_row_is_the_same_in_a_part_of_the_table_and_in_a_table_of_texts():
+    pd = pytest.importorskip("pandas")
+    text = "a,b,c\n1,2.50,red\n-0,,7\n3,1e3,8\n, x ,\n"
+    typed = pd.read_csv(io.StringIO(text))
+    as_text = pd.read_csv(io.StringIO(text), dtype=str).astype(object)
+    as_text = as_text.where(as_text.notna(), None)
+    expected = row_fingerprints(as_text)
+    assert len(set(expected.tolist())) == 4
+    np.testing.assert_array_equal(row_fingerprints(typed), expected)
+    # The last columns of this part hold numbers alone.
+    np.testing.assert_array_equal(row_fingerprints(typed.iloc[1:3]), expected[1:3])
+    part = np.array([[0.0, np.nan, 7.0], [3.0, 1000.0, 8.0]])
+    np.testing.assert_array_equal(row_fingerprints(part), expected[1:3])
+    assert row_fingerprints(np.array([["1_0", "nan", ""]], dtype=object))[0] != row_fingerprints(
+        np.array([[10.0, np.nan, np.nan]])
+    )
 
 
 def test_rows_may_repeat_those_of_another_table():

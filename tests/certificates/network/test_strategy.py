@@ -166,7 +166,8 @@ def test_margins_that_chose_the_settings_are_stored_and_used_again(tmp_path):
     assert "settings" in [step.name for step in report.trusted]
     assert "settings" in [step.name for step in verify(plain, x, y).recomputed]
     for other in (None, margins[::2] ** 3, -margins):
-        assert failed(verify(dataclasses.replace(model, prior_margins=other), x, y)) == {"settings"}
+        report = verify(dataclasses.replace(model, prior_margins=other), x, y)
+        assert failed(report) == {"settings", "prior margins"}
     text = ("the network itself, which is perfect on them",)
     told = dataclasses.replace(model.certificate.choices, on_prior_rows=text)
     assert failed(verify(forged(model, choices=told), x, y)) == {"settings"}
@@ -194,6 +195,30 @@ def test_margins_that_cannot_be_are_refused(tmp_path):
     save_file({**tensors, "prior_margins": tensors["prior_margins"].float()}, folder / "model.safetensors")
     with pytest.raises(DamagedFileError, match="prior_margins must be one list of float64"):
         load_model(folder)
+    for wrong in ([1.0 + 1e-9, 0.1], [np.nan, 0.1], []):
+        values = torch.tensor(wrong, dtype=torch.float64)
+        save_file({**tensors, "prior_margins": values}, folder / "model.safetensors")
+        with pytest.raises(DamagedFileError, match=r"prior_margins must be numbers in \[-1, 1\]"):
+            load_model(folder)
+
+
+def test_every_bit_of_the_stored_margins_is_under_the_seal(tmp_path):
+    # A bit so small that the same settings are chosen by the margins.
+    model, x, y = make_learned(shift=0.5, certificate="vote", prior_margins=[0.0, 0.9, 0.5, 1.0])
+    file = save_model(model, tmp_path / "model") / "model.safetensors"
+    tensors = load_file(file)
+    for k in range(4):
+        for bit in (0, 7, 63):
+            changed = tensors["prior_margins"].clone()
+            changed.view(torch.int64)[k] ^= 1 << bit if bit < 63 else -(2**63)
+            if k == 3 and bit < 63 and changed[k] > 1:
+                continue  # no margin: refused, as above
+            save_file({**tensors, "prior_margins": changed}, file)
+            assert "prior margins" in failed(verify(file.parent, x, y)), (k, bit)
+            with pytest.raises(DamagedFileError, match="prior margins"):
+                load_model(file.parent)
+    save_file({name: tensors[name] for name in tensors if name != "prior_margins"}, file)
+    assert "prior margins" in failed(verify(file.parent, x, y))
 
 
 def test_class_conditional_bounds_of_a_network():

@@ -84,7 +84,7 @@ def test_what_changed_in_the_data_is_named():
     flipped[3] = 1 - y[3]
     assert named(frame, y) == set()
     assert named(frame, flipped) == {"data: labels"}
-    assert named(frame.assign(b=0.0), y) == {"data: features"}
+    assert named(frame.assign(b=0.0), y) == {"data: features", "data: rows"}
     assert named(frame.rename(columns={"b": "c"}), y) == {"data: columns"}
     assert named(frame, ["maybe"] * 40) == {"data: labels"}
     shorter = verify(model, frame.iloc[:39], y)

@@ -36,7 +36,7 @@ def test_a_genuine_certificate_passes(build, saved, kind):
     folder, X, y = saved(kind)
     again = verify(str(folder), X, list(y))
     assert again.ok, str(again)
-    counts = (29, 3) if kind == "inside" else (30, 2)
+    counts = (32, 3) if kind == "inside" else (33, 2)
     assert "Verified: {} steps recomputed, {} taken on trust.".format(*counts) in str(again)
 
 
@@ -114,6 +114,8 @@ def test_options_of_the_bound_are_verified_too(saved):
         ("subject.prior_weights", "0" * 64, "prior weights"),
         ("subject.posterior_weights", "0" * 64, "posterior weights"),
         ("subject.inputs", "0" * 64, "preprocessing"),
+        ("subject.row_fingerprints", "0" * 64, "row fingerprints"),
+        ("subject.prior_margins", "0" * 64, "prior margins"),
         ("subject.preprocessing.status", "inside", "preprocessing refitted"),
         ("subject.network.intercept", False, "files"),
         ("subject.network.n_features", 5, "files"),
@@ -204,7 +206,7 @@ def test_what_is_taken_on_trust_is_said(build):
     outside, X, y = build("zero", preprocessing=PreprocessingRecord("outside", "a scaler"))
     report = verify(outside, X, y)
     assert [step.name for step in report.trusted] == ["preprocessing refitted", "settled beforehand"]
-    assert report.summary == "Verified: 30 steps recomputed, 2 taken on trust."
+    assert report.summary == "Verified: 33 steps recomputed, 2 taken on trust."
     assert "[trusted] preprocessing refitted (outside the proof: that it does not depend on" in str(report)
     as_given, X, y = build("zero")
     report = verify(as_given, X, y)
@@ -224,7 +226,7 @@ def test_the_report_reads_well(saved):
     text = str(verify(folder, X, y))
     assert "[ok] posterior weights" in text
     assert "[FAILED] bound: expected seeger 0.001 from 240 rows, empirical risk 0." in text
-    assert text.endswith("\nNOT verified: 3 of 32 steps failed.")
+    assert text.endswith("\nNOT verified: 3 of 35 steps failed.")
     step = verify(folder, X, y).failures[0]
     assert dataclasses.asdict(step)["ok"] is False
     assert step.status == "failed"

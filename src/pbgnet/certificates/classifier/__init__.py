@@ -12,6 +12,7 @@ from pbgnet.certificates.classifier.losses import (
     named_loss,
 )
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, ExportedNetwork, exported_network
+from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit
 
 __all__ = [
     "CHOICES",
@@ -29,4 +30,5 @@ __all__ = [
     "loss_settings",
     "measure_losses",
     "named_loss",
+    "refuse_rows_of_fit",
 ]

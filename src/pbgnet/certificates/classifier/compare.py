@@ -81,7 +81,7 @@ def certify_by_disagreement(
     >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
     >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
     ...                         prior_rows=[], certified_rows=range(200))
-    >>> fresh = np.linspace(-1, 1, 400)[:, None]
+    >>> fresh = np.linspace(-0.9, 0.9, 400)[:, None]
     >>> shipped = certify_by_disagreement(model, lambda X: np.where(X[:, 0] > 0, "yes", "no"), fresh)
     >>> shipped.certificate.inputs.n_errors, shipped.certificate.error_rate.route
     (0, 'disagreement')

@@ -64,9 +64,9 @@ def certify(
     confidence : float, default=0.95
         Probability with which everything that is claimed holds, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
-        What the classifier was fitted on, to see that no row of X is among it. Our own estimators
-        remember their rows and are checked in any case, also as the last step of a pipeline; a model that
-        was saved knows its whole table only, not a part of it.
+        What the classifier was fitted on, to see that no row of X is among it. Our own estimators and
+        certified models remember their rows, saved ones as well, and are checked in any case, also as the
+        last step of a pipeline.
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
     n_models : int, default=1

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.classifier.losses import RowLosses
 from pbgnet.certificates.data import Classes, Label, fingerprint_json
-from pbgnet.certificates.format import Certificate
+from pbgnet.certificates.format import Certificate, ClassifierSubject, DisagreementSubject, differences
 from pbgnet.exceptions import DamagedFileError, DtypeError, PBGNetError, ShapeError
 from pbgnet.records import Limits, Record, Sha256, read_keys
 
@@ -100,6 +100,26 @@ class CertifiedPredictions:
     def fingerprint(self) -> str:
         """Return the fingerprint of classes, answers and losses."""
         return fingerprint_predictions(self.classes, self.predictions, self.reference, self.losses)
+
+    def prints(self) -> dict[str, tuple[str, str, str]]:
+        """Return what the certificate says of what is stored, what is found, and what a difference means."""
+        stated = self.certificate.subject
+        assert isinstance(stated, ClassifierSubject | DisagreementSubject)
+        told = stated.exported if isinstance(stated, DisagreementSubject) else None
+        found = None if self.exported is None else self.exported.fingerprint()
+        return {
+            "certificate text": self.certificate.seals,
+            "exported network": (
+                str(told),
+                str(found),
+                "the classifier described is not the one certified",
+            ),
+            "answers": (stated.answers, self.fingerprint(), "an answer, a loss or a class was changed"),
+        }
+
+    def mismatch(self) -> str:
+        """Return where what is stored is not what the certificate speaks of; "" if it is."""
+        return differences(self.prints())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as plain JSON-able values; the certificate has its own form."""

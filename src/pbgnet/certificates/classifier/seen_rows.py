@@ -6,14 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.data import (
-    DUPLICATES_ADVICE,
-    check_apart,
-    count_duplicates,
-    fingerprint_features,
-    row_fingerprints,
-)
-from pbgnet.exceptions import DuplicateRowsWarning, PriorLeakageError
+from pbgnet.certificates.data import DUPLICATES_ADVICE, check_apart, count_duplicates, row_fingerprints
+from pbgnet.certificates.network import CertifiedModel
+from pbgnet.exceptions import DuplicateRowsWarning
 from pbgnet.preprocessing import column_names
 
 
@@ -46,8 +41,8 @@ def refuse_seen_rows(
 def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
     """Raise if a model that remembers its rows was given one of these.
 
-    Our estimators remember each row; a model that was saved, its whole table only. Searches and pipelines
-    are looked into: behind other steps of a pipeline, rows are compared as its last step sees them.
+    Our estimators and certified models remember each row, also saved ones. Searches and pipelines are looked
+    into: behind other steps of a pipeline, rows are compared as its last step sees them.
     """
     core, before = getattr(model, "__self__", model), []
     while hasattr(core, "best_estimator_") or hasattr(core, "steps"):
@@ -63,9 +58,6 @@ def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
         names = getattr(core, "feature_names_in_", None)
         columns = None if names is None else [str(name) for name in names]
         check_apart(row_fingerprints(X, columns=columns), np.asarray(seen), "the classifier in fit")
-    own = getattr(getattr(core, "certificate", None), "fingerprints", None)
-    if own is not None and own.features == fingerprint_features(X):
-        raise PriorLeakageError(
-            "These are the rows the model was made from, and its certificate speaks of them already. "
-            "Certify on rows that were set apart beforehand."
-        )
+    if isinstance(core, CertifiedModel):
+        rows = row_fingerprints(X, columns=core.feature_names)
+        check_apart(rows, core.row_fingerprints, "the certified model, which was made from them")

@@ -1,6 +1,8 @@
 """Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
 
 import hashlib
+import math
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -9,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data.labels import label_values
 from pbgnet.exceptions import PriorLeakageError, ShapeError
-from pbgnet.preprocessing import as_numbers, column_names, count_rows, is_frame, read_columns
+from pbgnet.preprocessing import (
+    Column,
+    as_numbers,
+    column_names,
+    count_rows,
+    is_frame,
+    parse_number,
+    read_columns,
+)
 
 BLOCK = 4096
 
@@ -37,7 +47,8 @@ def row_fingerprints(
     Parameters
     ----------
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-        Columns are taken in their order, so that a frame and its values are alike.
+        Columns are taken in their order, so that a frame and its values are alike. A text that writes out a
+        number is that number.
     y : array_like, shape (n,), optional
         Labels, which then count as well.
     columns : sequence of str, optional
@@ -153,14 +164,26 @@ def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes
     if all(column.numbers is not None for column in columns):
         yield from _numbers(read(np.stack([np.asarray(column.numbers) for column in columns], axis=1)))
         return
-    cells = [
-        [repr(number) for number in read(column.numbers).tolist()]
-        if column.numbers is not None
-        else column.texts
-        for column in columns
-    ]
-    for row in zip(*(column or [] for column in cells), strict=True):
-        yield repr(row).encode("utf-8", "surrogatepass")
+    for row in zip(*(_cells(column, read) for column in columns), strict=True):
+        if all(isinstance(cell, float) for cell in row):
+            yield struct.pack(f"={len(row)}d", *row)  # as `_numbers` writes them
+        else:
+            yield repr(row).encode("utf-8", "surrogatepass")
+
+
+def _cells(column: Column, read: Read) -> list[float | str]:
+    """Return the values of a column: numbers, also those written out, NaN for missing ones, or texts.
+
+    Each cell by itself, so that a row is the same in a part of the table, and in a CSV read as texts.
+    """
+    if column.numbers is not None:
+        # One kind of NaN, and -0.0 becomes 0.0.
+        return [math.nan if math.isnan(number) else number + 0.0 for number in read(column.numbers).tolist()]
+    found: dict[str | None, float | str] = {None: math.nan}
+    for text in filter(None, dict.fromkeys(column.texts or ())):
+        number = parse_number(text)
+        found[text] = text if number is None else float(read(np.array([number]))[0]) + 0.0
+    return [found.get(text, "") for text in column.texts or ()]
 
 
 def _to_six_digits(numbers: NDArray[Any]) -> NDArray[np.float64]:

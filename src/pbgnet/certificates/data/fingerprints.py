@@ -184,6 +184,11 @@ def fingerprint_tensors(tensors: Sequence[Tensor]) -> str:
     return digest.hexdigest()
 
 
+def fingerprint_rows(rows: NDArray[np.uint64]) -> str:
+    """Fingerprint what `row_fingerprints` returned: each row's own, in the order of the table."""
+    return fingerprint_array(np.asarray(rows, dtype=np.uint64).view(np.int64))
+
+
 def fingerprint_json(content: Any) -> str:
     """Fingerprint JSON-able values; the order of keys does not matter."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -8,6 +8,7 @@ from pbgnet.certificates.format.certificate import (
     Software,
     Union,
     certificate_schema,
+    differences,
 )
 from pbgnet.certificates.format.numbers import round_up
 from pbgnet.certificates.format.subjects import (
@@ -37,5 +38,6 @@ __all__ = [
     "Software",
     "Union",
     "certificate_schema",
+    "differences",
     "round_up",
 ]

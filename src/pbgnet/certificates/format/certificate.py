@@ -5,6 +5,7 @@ sentences are made from the numbers; `verify` compares the two, so new words are
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, Any, Self
@@ -285,6 +286,16 @@ class Certificate(Record):
         """
         return fingerprint_json(self._unsealed())
 
+    @property
+    def seals(self) -> tuple[str, str, str]:
+        """The seal in the file, where there is one, that of the content, and what a difference means."""
+        seal = self.seal
+        return (
+            seal if self.written is None else self.written.seal,
+            seal,
+            "a field of the certificate was edited",
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain JSON-able values, sentences first and the seal last."""
         return {**self._unsealed(), "seal": self.seal}
@@ -344,3 +355,8 @@ def certificate_schema() -> dict[str, Any]:
         "properties": properties,
         "required": list(properties),
     }
+
+
+def differences(prints: Mapping[str, tuple[str, str, str]]) -> str:
+    """Name where what is stated differs from what is found, with what that means; "" if nowhere."""
+    return "; ".join(f"{name} ({detail})" for name, (said, found, detail) in prints.items() if said != found)

@@ -119,6 +119,10 @@ class NetworkSubject(Record):
         Fingerprints, in float64.
     inputs : str
         Fingerprint of classes, feature names and preprocessor.
+    row_fingerprints : str
+        Fingerprint of those of the rows of the table, which are stored with the model.
+    prior_margins : str or None
+        Fingerprint of the margins that something was chosen by, where they are stored with the model.
     """
 
     kind: ClassVar[str] = "network"
@@ -135,6 +139,8 @@ class NetworkSubject(Record):
     prior_weights: Sha256
     posterior_weights: Sha256
     inputs: Sha256
+    row_fingerprints: Sha256
+    prior_margins: Sha256 | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 import pbgnet
-from pbgnet.certificates.data import PreparedTable, fingerprint_split, fingerprint_tensors
+from pbgnet.certificates.data import (
+    PreparedTable,
+    fingerprint_array,
+    fingerprint_rows,
+    fingerprint_split,
+    fingerprint_tensors,
+)
 from pbgnet.certificates.format import (
     AggregationRecord,
     Certificate,
@@ -77,7 +83,7 @@ def issue_certificate(
         alternatives=decision.alternatives,
         choices=decision.choices,
         inputs=CountedRows(answers.n, answers.n_errors, answers.n_errors / answers.n, table.n_duplicates),
-        subject=_subject(network, table, prior, preprocessing, terms, situation, decision),
+        subject=_subject(network, table, prior, preprocessing, terms, situation, decision, prior_margins),
         n_rows_total=data.n_rows,
         fingerprints=Fingerprints(
             data.data,
@@ -104,11 +110,10 @@ def situation_of(
     Margins given are those to choose by; without them, those on all prior rows are. These are better than
     those to come, so that the choice is not the best one, and as valid.
     """
-    before, margins = prior_network(network), None
-    if learned_from(prior, table.split.prior_rows):
-        margins = as_margins(prior_margins)
-        if margins is None:
-            margins = as_margins(evaluate(before, *table.apart).margins)
+    before = prior_network(network)
+    margins = kept_margins(prior_margins, prior, table.split.prior_rows)
+    if margins is None and learned_from(prior, table.split.prior_rows):
+        margins = as_margins(evaluate(before, *table.apart).margins)
     certified = table.certified
     return Situation(
         evaluate(network, *certified),
@@ -122,6 +127,13 @@ def situation_of(
 def learned_from(prior: PriorRecord, prior_rows: NDArray[np.int64]) -> bool:
     """Whether the prior rows can tell what to expect of a prior: not where it is random or zero."""
     return prior_rows.size > 0 and prior.how in ("pretrained", "given")
+
+
+def kept_margins(
+    prior_margins: ArrayLike | None, prior: PriorRecord, prior_rows: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Return the margins given, as they are kept; None where the prior rows tell nothing of the prior."""
+    return as_margins(prior_margins) if learned_from(prior, prior_rows) else None
 
 
 def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
@@ -163,10 +175,12 @@ def _subject(
     terms: Terms,
     situation: Situation,
     decision: Decision,
+    prior_margins: ArrayLike | None,
 ) -> NetworkSubject:
     answers = situation.prior if decision.deploys_prior else situation.posterior
     sizes, split = network.architecture, table.split
     before = fingerprint_tensors(network.prior_weights)
+    margins = kept_margins(prior_margins, prior, split.prior_rows)
     return NetworkSubject(
         network=NetworkRecord(sizes.n_features, sizes.hidden_layer_sizes, sizes.intercept),
         aggregation=AggregationRecord(terms.aggregation, TOLERANCE, terms.n_samples, terms.seed),
@@ -180,4 +194,6 @@ def _subject(
         prior_weights=before,
         posterior_weights=before if decision.deploys_prior else fingerprint_tensors(list(network.weights)),
         inputs=table.inputs.fingerprint(),
+        row_fingerprints=fingerprint_rows(table.row_fingerprints),
+        prior_margins=None if margins is None else fingerprint_array(margins),
     )

@@ -13,11 +13,14 @@ from pbgnet.certificates.data import (
     PreparedTable,
     Split,
     SplitRecord,
+    fingerprint_array,
+    fingerprint_rows,
+    fingerprint_split,
     fingerprint_tensors,
 )
-from pbgnet.certificates.format import Certificate, PreprocessingRecord, PriorRecord
+from pbgnet.certificates.format import Certificate, PreprocessingRecord, PriorRecord, differences
 from pbgnet.certificates.network.evaluation import Answers, certifiable, outputs, prior_network
-from pbgnet.certificates.network.issue import issue_certificate, learned_from
+from pbgnet.certificates.network.issue import issue_certificate, kept_margins
 from pbgnet.certificates.network.strategy import as_margins
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.exceptions import OptionError, ShapeError, UncertifiedError
@@ -38,6 +41,8 @@ class CertifiedModel:
         Classes, feature names and preprocessor.
     split : Split
         Rows of the table given to fit.
+    row_fingerprints : ndarray of uint64
+        Of each row of that table, so that no certificate is issued on one of them again.
     prior_margins : array_like of float64 or None
         Margins on prior rows that the prior was not trained on, where something was chosen by them.
     answers : Answers or None
@@ -52,6 +57,7 @@ class CertifiedModel:
     certificate: Certificate
     inputs: Inputs
     split: Split
+    row_fingerprints: NDArray[np.uint64] = field(repr=False)
     prior_margins: NDArray[np.float64] | None = None
     answers: Answers | None = field(default=None, repr=False)
 
@@ -62,6 +68,11 @@ class CertifiedModel:
                 f"There are {margins.size} prior_margins, but only {self.prior_rows.size} prior rows."
             )
         object.__setattr__(self, "prior_margins", margins)
+        rows = np.array(self.row_fingerprints, dtype=np.uint64)
+        if rows.ndim != 1:
+            raise ShapeError(f"row_fingerprints must be one list, got shape {rows.shape}.")
+        rows.setflags(write=False)
+        object.__setattr__(self, "row_fingerprints", rows)
         self.inputs.check_size(self.network.architecture.n_features)
 
     @property
@@ -123,9 +134,8 @@ class CertifiedModel:
         The names are those of the steps of `verify` that need no data.
         """
         stated, certificate = self.certificate.network, self.certificate
-        seal = certificate.seal if certificate.written is None else certificate.written.seal
         return {
-            "certificate text": (seal, certificate.seal, "a field of the certificate was edited"),
+            "certificate text": certificate.seals,
             "network": (_sizes(stated.network), _sizes(self.network.architecture), "other sizes"),
             "posterior weights": (
                 stated.posterior_weights,
@@ -142,6 +152,21 @@ class CertifiedModel:
                 self.inputs.fingerprint(),
                 "classes, feature names or the preprocessor were changed",
             ),
+            "row fingerprints": (
+                stated.row_fingerprints,
+                fingerprint_rows(self.row_fingerprints),
+                "a stored fingerprint of a row was changed",
+            ),
+            "prior margins": (
+                stated.prior_margins or "none",
+                "none" if self.prior_margins is None else fingerprint_array(self.prior_margins),
+                "a stored margin was changed",
+            ),
+            "split": (
+                certificate.fingerprints.split,
+                fingerprint_split(self.prior_rows, self.certified_rows),
+                "prior or certified rows were changed",
+            ),
         }
 
     def mismatch(self) -> str:
@@ -149,12 +174,10 @@ class CertifiedModel:
 
         Whether the certificate is right needs the data, and `verify`.
         """
-        return "; ".join(
-            f"{name} ({detail})" for name, (said, found, detail) in self.prints().items() if said != found
-        )
+        return differences(self.prints())
 
     def require_own_certificate(self) -> None:
-        """Raise `UncertifiedError` unless weights, sizes and inputs are those the certificate speaks of."""
+        """Raise `UncertifiedError` unless the model is what its certificate speaks of."""
         if problem := self.mismatch():
             raise UncertifiedError(
                 f"The model is not what its certificate speaks of: {problem}. Load it again, or certify it "
@@ -302,7 +325,8 @@ def certify_prepared(
         certificate,
         table.inputs,
         table.split,
-        as_margins(prior_margins) if learned_from(prior, table.split.prior_rows) else None,
+        table.row_fingerprints,
+        kept_margins(prior_margins, prior, table.split.prior_rows),
         situation.prior if deploys_prior else situation.posterior,
     )
 

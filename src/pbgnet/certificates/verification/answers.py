@@ -15,6 +15,7 @@ from pbgnet.certificates.classifier import (
     loss_settings,
     measure_losses,
     named_loss,
+    refuse_rows_of_fit,
 )
 from pbgnet.certificates.data import (
     count_duplicates,
@@ -23,23 +24,19 @@ from pbgnet.certificates.data import (
     row_fingerprints,
     unchanged_data,
 )
-from pbgnet.certificates.format import Choices, ClassifierSubject, DisagreementSubject, ReferenceRecord
+from pbgnet.certificates.format import Choices, DisagreementSubject, ReferenceRecord
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.routes import ERROR_RATE, HELD_OUT_LOSS, Claim, Measured, Settings
 from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_duplicates, is_outward, same
 from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence, same_settings
-from pbgnet.exceptions import ShapeError
+from pbgnet.exceptions import PriorLeakageError, ShapeError
 
 
 def check_predictions(case: AnswersCase) -> Outcome:
     """Fingerprint the answers that are stored, and what is said about who gave them."""
-    stated, exported = case.certificate.subject, case.certified.exported
-    assert isinstance(stated, ClassifierSubject | DisagreementSubject)
-    told = stated.exported if isinstance(stated, DisagreementSubject) else None
-    found = None if exported is None else exported.fingerprint()
-    if told != found:
-        return Outcome(str(told), str(found), False, "the classifier described is not the one certified")
-    return same(stated.answers, case.certified.fingerprint(), "an answer, a loss or a class was changed")
+    prints = case.certified.prints()
+    described, answers = prints["exported network"], prints["answers"]
+    return same(*(answers if described[0] == described[1] else described))
 
 
 def check_answers(case: AnswersCase) -> Outcome:
@@ -92,22 +89,31 @@ def check_losses(case: AnswersCase) -> Outcome:
 
 
 def check_rows(case: AnswersCase) -> Outcome:
-    """See that all rows were certified; that the classifier was fixed without them is taken on trust."""
+    """See that all rows were certified, and that whoever remembers its own rows has not seen them.
+
+    That classifier and vote were fixed without them is otherwise taken on trust.
+    """
     n, answers = case.n_rows, case.certified.predictions.size
     found = fingerprint_split(np.empty(0, dtype=np.int64), np.arange(n))
     if found != case.certificate.fingerprints.split or n != answers:
         return Outcome(f"{answers} rows, all certified", f"{n} rows", False, "rows were added or left out")
+    for seeing in (case.reference, case.model):
+        try:
+            refuse_rows_of_fit(seeing, case.X)
+        except PriorLeakageError as error:
+            return Outcome(f"{n} rows that nothing was made from", "others", False, str(error))
     count = case.certificate.n_priors
     number = "the only one tried on them" if count == 1 else f"one of at most {count} tried on them"
     each = "what it answers on a row depends"
     if case.certified.losses is not None:
         each = "what it answers on a row, and the loss of a row, depend"
-    claimed = "with or without a loss or classes, and the confidence"
+    claimed, vote = "with or without a loss or classes, and the confidence", ""
     if isinstance(case.certificate.subject, DisagreementSubject):
-        claimed = "the confidence, and the shares of it"
+        claimed, vote = "the confidence, and the shares of it", ", so was the certified vote"
     note = (
-        f"that the classifier was fixed without these rows, and is {number}, is taken on trust; so is that "
-        f"{each} on no other row, and that what is claimed ({claimed}) was settled before the rows were seen"
+        f"that the classifier was fixed without these rows{vote}, and is {number}, is taken on trust; so is "
+        f"that {each} on no other row, and that what is claimed ({claimed}) was settled before the rows were "
+        "seen"
     )
     return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True, note, trusted=True)
 

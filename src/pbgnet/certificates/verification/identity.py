@@ -7,7 +7,7 @@ from pbgnet.certificates.data import (
     fingerprint_columns,
     fingerprint_features,
     fingerprint_labels,
-    fingerprint_split,
+    fingerprint_rows,
 )
 from pbgnet.certificates.network import TOLERANCE
 from pbgnet.certificates.verification.cases import Case, NetworkCase, Outcome, same
@@ -91,10 +91,11 @@ def check_row_count(case: Case) -> Outcome:
     return same(f"{case.certificate.n_rows_total} rows", found, "rows were added or left out")
 
 
-def check_split(case: NetworkCase) -> Outcome:
-    """Fingerprint which rows are which."""
-    found = fingerprint_split(case.model.prior_rows, case.model.certified_rows)
-    return same(case.certificate.fingerprints.split, found, "prior or certified rows were changed")
+def check_stored_rows(case: NetworkCase) -> Outcome:
+    """See that the row fingerprints that are stored are those of the table."""
+    stored, found = case.model.row_fingerprints, case.table.row_fingerprints
+    detail = "rows that the model was made from would not be told from others"
+    return same(fingerprint_rows(stored), fingerprint_rows(found), detail)
 
 
 def _nth(sentences: tuple[str, ...], k: int) -> str:
