@@ -78,6 +78,16 @@ def check_finite(name: str, value: Tensor, advice: str = "") -> None:
         raise DomainError(f"{name} must be finite, but holds NaN or infinity. {advice}".strip())
 
 
+def refuse_masked(name: str, value: object) -> None:
+    """Raise `DomainError` if a masked array hides values: what is below a mask would count as a value."""
+    if np.ma.is_masked(value):
+        hidden = int(np.ma.getmaskarray(value).sum())
+        raise DomainError(
+            f"{name} is masked in {hidden} of {np.ma.size(value)} places, and masks are not looked at. Fill "
+            "them (NaN for what is missing in a table), or drop those rows."
+        )
+
+
 def positive_int(name: str, value: object) -> int:
     """Return `value` as an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.data.labels import label_values
 from pbgnet.exceptions import PriorLeakageError, ShapeError
 from pbgnet.preprocessing import as_numbers, column_names, count_rows, is_frame, read_columns
+from pbgnet.validation import refuse_masked
 
 BLOCK = 4096
 
@@ -18,6 +19,7 @@ def row_fingerprints(
     X: Any,  # noqa: N803
     y: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
+    single: bool = False,
 ) -> NDArray[np.uint64]:
     """Fingerprint each row of a table, whatever container it is in.
 
@@ -28,8 +30,10 @@ def row_fingerprints(
     y : array_like, shape (n,), optional
         Labels, which then count as well.
     columns : sequence of str, optional
-        Names of the columns of the table to compare with: a frame that has the same ones is read in this
-        order.
+        Names of the columns of the table to compare with: a frame that has all of them is read in this
+        order, and its other columns do not count.
+    single : bool, default=False
+        Whether numbers count as rounded to float32.
 
     Returns
     -------
@@ -43,12 +47,13 @@ def row_fingerprints(
     >>> bool(one == two), bool(one == three)
     (True, False)
     """
+    refuse_masked("X", X)
     labels = None if y is None else [repr(label) for label in label_values(y).tolist()]
     n = count_rows(X)
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
     found = np.empty(n, dtype=np.uint64)
-    for k, content in enumerate(_contents(X, columns)):
+    for k, content in enumerate(_contents(X, columns, single)):
         digest = hashlib.blake2b(content, digest_size=8)
         if labels is not None:
             digest.update(labels[k].encode("utf-8", "surrogatepass"))
@@ -99,35 +104,51 @@ def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: s
         )
 
 
-def _contents(X: Any, names: Sequence[str] | None) -> Iterator[bytes]:  # noqa: N803
-    """Yield the content of each row: numbers as float64, texts behind their lengths."""
-    if hasattr(X, "tocsr"):
-        matrix = X.tocsr()
-        for start in range(0, matrix.shape[0], BLOCK):
-            yield from _numbers(matrix[start : start + BLOCK].toarray())
-        return
+def _values(X: Any, names: Sequence[str] | None) -> list[NDArray[Any] | list[str | None]]:  # noqa: N803
+    """Return the numbers of a dense table as one matrix, or where there are texts its columns one by one."""
     # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
     array = None if is_frame(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
     numbers = None if array is None else as_numbers(array)
     if numbers is not None:
-        yield from _numbers(numbers.reshape(len(numbers), -1))
-        return
+        return [numbers.reshape(len(numbers), -1)]
     found = column_names(X)
-    order = names if names is not None and found is not None and set(found) == set(names) else None
+    order = names if names is not None and found is not None and set(names) <= set(found) else None
     columns = read_columns(X if array is None else array, order)
     if all(column.numbers is not None for column in columns):
-        yield from _numbers(np.stack([np.asarray(column.numbers) for column in columns], axis=1))
+        return [np.stack([np.asarray(column.numbers) for column in columns], axis=1)]
+    return [column.numbers if column.numbers is not None else column.texts or [] for column in columns]
+
+
+def _contents(X: Any, names: Sequence[str] | None, single: bool) -> Iterator[bytes]:  # noqa: N803
+    """Yield the content of each row: numbers as float64, texts behind their lengths."""
+    if hasattr(X, "tocsr"):
+        matrix = X.tocsr()
+        for start in range(0, matrix.shape[0], BLOCK):
+            yield from _numbers(matrix[start : start + BLOCK].toarray(), single)
+        return
+    values = _values(X, names)
+    if len(values) == 1 and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
+        yield from _numbers(values[0], single)
         return
     cells = [
-        [repr(number) for number in column.numbers.tolist()] if column.numbers is not None else column.texts
-        for column in columns
+        [repr(number) for number in _rounded(column, single).tolist()]
+        if isinstance(column, np.ndarray)
+        else column
+        for column in values
     ]
-    for row in zip(*(column or [] for column in cells), strict=True):
+    for row in zip(*cells, strict=True):
         yield repr(row).encode("utf-8", "surrogatepass")
 
 
-def _numbers(block: NDArray[Any]) -> Iterator[bytes]:
-    values = np.asarray(block, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
+def _numbers(block: NDArray[Any], single: bool) -> Iterator[bytes]:
+    values = _rounded(block, single) + 0.0  # -0.0 becomes 0.0
     values = np.where(np.isnan(values), np.nan, values)
     for row in values:
         yield row.tobytes()
+
+
+def _rounded(values: NDArray[Any], single: bool) -> NDArray[np.float64]:
+    if single:
+        with np.errstate(over="ignore"):
+            values = np.asarray(values, dtype=np.float64).astype(np.float32)
+    return np.asarray(values, dtype=np.float64)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
 from pbgnet.records import Limits, OpenProbability, Record, Seed
+from pbgnet.validation import refuse_masked
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,7 @@ def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
 
 def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
     """Return indices of rows as a read-only int64 array, none of them negative or twice."""
+    refuse_masked(name, rows)
     array: NDArray[Any] = np.asarray(rows)
     if array.size == 0:
         array = array.astype(np.int64)
