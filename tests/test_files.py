@@ -122,7 +122,7 @@ def test_what_was_left_aside_is_cleared_away_and_its_other_files_are_kept(tmp_pa
         (b"\xff", r"a\.json is damaged: it is not UTF-8"),
         (b'{"a": NaN}', r"a\.json is damaged: It holds NaN"),
         (b"[1, 2]", r"a\.json is damaged: no list"),
-        (b" " * 101, r"a\.json is larger than"),
+        (b" " * 101, r"a\.json is damaged: it is larger than 100 bytes"),
     ],
 )
 def test_files_that_cannot_be_used_are_named(tmp_path, monkeypatch, content, message):

@@ -105,12 +105,18 @@ def set_aside_path(folder: str | os.PathLike[str]) -> Path:
     return target.parent / f".{target.name}.old"
 
 
-def read_json(path: Path, read: Callable[[Any], Any]) -> Any:
-    """Read a file of JSON by a function that raises for what it cannot use."""
+def check_size(path: Path, largest: int) -> None:
+    """Raise `DamagedFileError` if a file is missing or larger than it can be; nothing is read."""
     if not path.is_file():
         raise DamagedFileError(f"{path} is missing.")
-    if path.stat().st_size > LARGEST_JSON:
-        raise DamagedFileError(f"{path} is larger than {LARGEST_JSON // 2**20} MiB, which no model needs.")
+    if path.stat().st_size > largest:
+        size = f"{largest / 2**20:.4g} MiB" if largest >= 2**20 else f"{largest} bytes"
+        raise DamagedFileError(f"{path} is damaged: it is larger than {size}, which no such file needs.")
+
+
+def read_json(path: Path, read: Callable[[Any], Any]) -> Any:
+    """Read a file of JSON by a function that raises for what it cannot use."""
+    check_size(path, LARGEST_JSON)
     try:
         return read(parse_json(path.read_text(encoding="utf-8")))
     except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import struct
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from pbgnet import files
 from pbgnet.certificates import Classes, Inputs, load_model, save_model, store
-from pbgnet.exceptions import DamagedFileError, OutputExistsError
+from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError
 from pbgnet.files import set_aside_path
 
 FILES = ["certificate.json", "model.safetensors", "preprocessing.json"]
@@ -302,8 +303,95 @@ def test_sizes_that_contradict_each_other_are_refused(folder):
 
 def test_absurdly_large_json_is_refused(folder, monkeypatch):
     monkeypatch.setattr(files, "LARGEST_JSON", 100)
-    with pytest.raises(DamagedFileError, match="larger than"):
+    with pytest.raises(DamagedFileError, match=r"certificate\.json is damaged: it is larger than 100 bytes"):
         load_model(folder)
+
+
+def test_sparse_files_of_gigabytes_are_refused_before_they_are_read(folder, monkeypatch):
+    monkeypatch.setattr(store, "safe_open", None)  # would be a TypeError
+    path = folder / "model.safetensors"
+    data = path.read_bytes()
+    for size in (20 * 2**20, 8 * 2**30):
+        with path.open("r+b") as file:
+            file.truncate(size)
+        with pytest.raises(DamagedFileError, match=r"model\.safetensors is damaged: it is larger than"):
+            load_model(folder)
+    # A certificate of a larger network lets no more than the largest model through.
+    path.write_bytes(data)
+    content = json.loads((folder / "certificate.json").read_text())
+    content["subject"]["network"]["hidden_layer_sizes"] = [10**9]
+    (folder / "certificate.json").write_text(json.dumps(content))
+    with path.open("r+b") as file:
+        file.truncate(store.LARGEST_WEIGHTS + 1)
+    with pytest.raises(DamagedFileError, match="larger than 1024 MiB"):
+        load_model(folder)
+
+
+def test_a_long_header_is_refused_before_it_is_read(folder, monkeypatch):
+    monkeypatch.setattr(store, "safe_open", None)
+    for length in (store.LARGEST_HEADER + 1, 90 * 2**20, 2**63):
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", length) + b"{")
+        with pytest.raises(DamagedFileError, match=f"header cannot be {length} bytes"):
+            load_model(folder)
+
+
+def test_layer_sizes_of_another_network_cost_nothing(folder):
+    content = json.loads((folder / "certificate.json").read_text())
+    content["subject"]["network"]["hidden_layer_sizes"] = [10**9]
+    (folder / "certificate.json").write_text(json.dumps(content))
+    with pytest.raises(DamagedFileError, match=r"posterior_0 must be float64 of shape \(1000000000, "):
+        load_model(folder)
+
+
+def test_a_model_that_would_not_be_read_back_is_not_written(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "LARGEST_WEIGHTS", store.LARGEST_HEADER + 100)
+    with pytest.raises(DomainError, match="not read back"):
+        save_model(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (
+            ("choices", "unions"),
+            [{"what": "x", "count": 2**53}] * 300_000,
+            "choices.unions .* at most 64 items",
+        ),
+        (("claims",), [None] * 300_000, "claims must have at most 4096 items, got 300000"),
+        (("alternatives",), [None] * 100, "alternatives must have at most 64 items"),
+        (("assumptions",), ["x"] * 100_000, "assumptions must have at most 64 items"),
+        (("subject", "network", "hidden_layer_sizes"), [1] * 3_000_000, "at most 1024 items"),
+        (("subject", "aggregation", "n_samples"), 10**12, "n_samples must be at most 100000"),
+    ],
+)
+def test_counts_that_would_keep_verify_busy_are_refused(folder, keys, value, message):
+    content = json.loads((folder / "certificate.json").read_text())
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    (folder / "certificate.json").write_text(json.dumps(content))
+    start = time.process_time()
+    with pytest.raises(DamagedFileError, match=message):
+        load_model(folder)
+    assert time.process_time() - start < 5
+
+
+def test_a_hundred_thousand_columns_are_read_in_a_moment(folder):
+    content = json.loads((folder / "preprocessing.json").read_text())
+    column = next(c for c in content["preprocessor"]["columns"] if c["kind"] == "numeric")
+    columns = [{**column, "name": f"c{k}"} for k in range(2**17 + 1)]
+    content["preprocessor"]["columns"] = columns
+    (folder / "preprocessing.json").write_text(json.dumps(content))
+    with pytest.raises(DamagedFileError, match="columns must have at most 131072 items"):
+        load_model(folder)
+    content["preprocessor"]["columns"] = columns[:20_000]
+    (folder / "preprocessing.json").write_text(json.dumps(content))
+    start = time.process_time()
+    with pytest.raises(DamagedFileError, match="the preprocessor makes"):
+        load_model(folder)
+    assert time.process_time() - start < 5
 
 
 def test_no_folder(tmp_path):

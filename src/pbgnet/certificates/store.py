@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import stat
 from pathlib import Path
@@ -18,13 +19,19 @@ from pbgnet.certificates.data import Inputs, Split
 from pbgnet.certificates.format import Certificate, DisagreementSubject, NetworkRecord
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
-from pbgnet.files import LARGEST_JSON, read_json, replace_folder, standing_folder
+from pbgnet.files import LARGEST_JSON, check_size, read_json, replace_folder, standing_folder
 from pbgnet.networks import AggregatedNetwork
 
 CERTIFICATE = "certificate.json"
 WEIGHTS = "model.safetensors"
 PREPROCESSING = "preprocessing.json"
 PREDICTIONS = "predictions.json"
+
+LARGEST_WEIGHTS = 2**30
+"""No honest model has more bytes of weights and rows; a larger file is refused before it is read."""
+
+LARGEST_HEADER = 2**20
+"""Bytes of the list of tensors in front of them: two per layer and three of rows, each in a hundred bytes."""
 
 FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, "report.html", "table.json", "test.json")
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
@@ -98,7 +105,7 @@ def load_model(folder: str | os.PathLike[str]) -> CertifiedModel:
             f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
-    tensors = _read_tensors(path / WEIGHTS)
+    tensors = _read_tensors(path / WEIGHTS, _largest_size(certificate))
     try:
         network = _build_network(tensors, certificate.network.network)
         split = Split(
@@ -221,6 +228,12 @@ def _write(model: CertifiedModel, folder: Path) -> None:
     tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
     if model.prior_margins is not None:
         tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
+    size = sum(tensor.nbytes for tensor in tensors.values())
+    if size > LARGEST_WEIGHTS - LARGEST_HEADER:
+        raise DomainError(
+            f"The weights and row numbers take {size / 2**20:.0f} MiB, and files above "
+            f"{LARGEST_WEIGHTS / 2**20:.0f} MiB are not read back; train a smaller network."
+        )
     save_file(tensors, folder / WEIGHTS)
     preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
@@ -229,20 +242,36 @@ def _write(model: CertifiedModel, folder: Path) -> None:
     os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
 
 
-def _read_tensors(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise DamagedFileError(f"{path} is missing.")
+def _largest_size(certificate: Certificate) -> int:
+    """Return how many bytes the tensors of a model can take: two numbers per weight, at most two per row."""
+    numbers = 2 * sum(math.prod(shape) for shape in _shapes(certificate.network.network))
+    return min(LARGEST_WEIGHTS, 8 * (numbers + 2 * certificate.n_rows_total) + LARGEST_HEADER)
+
+
+def _shapes(record: NetworkRecord) -> list[tuple[int, int]]:
+    """Return the shapes of the weights, first layer first."""
+    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
+    return [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+
+
+def _read_tensors(path: Path, largest: int) -> dict[str, Tensor]:
+    check_size(path, largest)
     try:
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(8), "little")
+        if header > LARGEST_HEADER:
+            raise DamagedFileError(f"{path} is damaged: its header cannot be {header} bytes long.")
         with safe_open(path, framework="pt", device="cpu") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except DamagedFileError:
+        raise
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
         raise DamagedFileError(f"{path} is damaged: {str(error)[:200]}") from error
 
 
 def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> AggregatedNetwork:
     """Make the network from tensors of exactly the expected names, shapes and types."""
-    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
-    shapes = [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+    shapes = _shapes(record)
     expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
     if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, "prior_rows", "certified_rows"}:
         raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")

@@ -7,6 +7,7 @@ library is imported.
 import difflib
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -76,7 +77,7 @@ def column_names(table: Any) -> tuple[str, ...] | None:
         return None
     names = tuple(str(name) for name in table.columns)
     if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise ShapeError(f"Two columns are named {twice!r}; give each column a name of its own.")
     return names
 
@@ -132,11 +133,12 @@ def count_rows(table: Any) -> int:
 
 def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
     """Raise `ShapeError` unless both name the same columns, in whatever order; suggests near names."""
-    extra = [name for name in found if name not in set(expected)]
-    absent = [name for name in expected if name not in set(found)]
+    wanted, given = set(expected), set(found)
+    extra = [name for name in found if name not in wanted]
+    absent = [name for name in expected if name not in given]
 
     def with_near_name(name: str) -> str:
-        near = difflib.get_close_matches(name, extra, n=1)
+        near = difflib.get_close_matches(name[:100], [other[:100] for other in extra[:100]], n=1)
         return f"{name!r} (is it {near[0]!r}?)" if near else repr(name)
 
     if absent:

@@ -335,7 +335,9 @@ def test_rows_that_were_trained_on_are_refused_in_another_precision_or_table(dat
     with pytest.raises(ShapeError, match=r"columns of shape \(4,\).* named columns"):
         certify(sign, x, y, training_data=np.c_[np.zeros(101), leaked])
     with pytest.raises(ShapeError, match="named columns"):
-        certify(lambda t: sign(t.to_numpy()), pd.DataFrame(x, columns=names), y, training_data=frame.to_numpy())
+        certify(
+            lambda t: sign(t.to_numpy()), pd.DataFrame(x, columns=names), y, training_data=frame.to_numpy()
+        )
 
 
 def test_masked_values_are_refused(data):

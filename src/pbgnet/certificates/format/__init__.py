@@ -11,6 +11,7 @@ from pbgnet.certificates.format.certificate import (
 )
 from pbgnet.certificates.format.numbers import round_up
 from pbgnet.certificates.format.subjects import (
+    MOST_SAMPLES,
     AggregationRecord,
     ClassifierSubject,
     DisagreementSubject,
@@ -22,6 +23,7 @@ from pbgnet.certificates.format.subjects import (
 )
 
 __all__ = [
+    "MOST_SAMPLES",
     "AggregationRecord",
     "Certificate",
     "Choices",

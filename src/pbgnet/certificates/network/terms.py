@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pbgnet.bounds import Constant, split_delta
+from pbgnet.certificates.format import MOST_SAMPLES
 from pbgnet.choices import CERTIFICATES
 from pbgnet.exceptions import DomainError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
@@ -40,7 +41,8 @@ class Terms:
             if self.n_samples is not None or self.seed is not None:
                 raise OptionError("n_samples and seed belong to aggregation='monte_carlo'.")
             return
-        positive_int("n_samples", self.n_samples)
+        if positive_int("n_samples", self.n_samples) > MOST_SAMPLES:
+            raise DomainError(f"n_samples must be at most {MOST_SAMPLES}, got {self.n_samples}.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise OptionError(f"aggregation='monte_carlo' needs a seed, a whole number; got {self.seed!r}.")
         if self.certificate not in ("seeger", "mixture") or self.class_conditional:
