@@ -198,7 +198,9 @@ def bound_on_mnist(effort: Effort) -> Table:
             table.add(name, 2, outcome.seconds, outcome.starting, f"{outcome.bound:.4f}")
     slowest = max(outcome.seconds for outcome in outcomes[1:])
     bound = max(outcome.bound for outcome in outcomes)
-    table.notes.append(f"Worst of the runs that find compiled kernels: {slowest:.1f} s, bound {bound:.4f}.")
+    table.notes.append(
+        f"Worst of the runs that find compiled kernels: {slowest:.1f} s, bound {bound:.4f}."
+    )
     return table
 
 

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, PBGNetError
 
-
 LONGEST_LIST = 2**20
 """No list of an honest record has more items; a longer one is refused before it is read."""
 

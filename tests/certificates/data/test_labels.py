@@ -68,7 +68,7 @@ def test_whole_numbers_that_do_not_fit_are_refused_rather_than_wrapped():
         [2**63, 2**63 + 1, -1],  # NumPy makes float64 of them
         [-(2**63) - 1, 0],
     ):
-        with pytest.raises(LabelError, match="64 bits with a sign.*as text"):
+        with pytest.raises(LabelError, match=r"64 bits with a sign.*as text"):
             label_values(labels)
         with pytest.raises(LabelError, match="64 bits"):
             fingerprint_labels(labels)

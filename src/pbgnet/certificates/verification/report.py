@@ -108,7 +108,8 @@ class VerificationReport:
         return tuple(step for step in self.steps if step.status == status)
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.steps), self.summary])
+        # A name in the data that holds the end of a line must not look like a line of the report.
+        return "\n".join(r"\n".join(str(line).splitlines()) for line in (*self.steps, self.summary))
 
 
 def verify(
