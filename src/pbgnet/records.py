@@ -6,7 +6,6 @@ runs when a record is made and when it is read, so what was read is what could h
 """
 
 import dataclasses
-import functools
 import json
 import math
 import re
@@ -192,9 +191,13 @@ def read_keys(data: object, keys: list[str], where: str = "") -> dict[str, Any]:
     return data
 
 
-@functools.cache
+_known_hints: dict[type, dict[str, Any]] = {}  # looking them up is most of the work of a small record
+
+
 def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls, include_extras=True)
+    if cls not in _known_hints:
+        _known_hints[cls] = typing.get_type_hints(cls, include_extras=True)
+    return _known_hints[cls]
 
 
 def _join(where: str, name: str) -> str:

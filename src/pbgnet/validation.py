@@ -8,6 +8,7 @@ import difflib
 import math
 from collections.abc import Collection
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import torch
@@ -78,7 +79,7 @@ def check_finite(name: str, value: Tensor, advice: str = "") -> None:
         raise DomainError(f"{name} must be finite, but holds NaN or infinity. {advice}".strip())
 
 
-def refuse_masked(name: str, value: object) -> None:
+def refuse_masked(name: str, value: Any) -> None:
     """Raise `DomainError` if a masked array hides values: what is below a mask would count as a value."""
     if np.ma.is_masked(value):
         hidden = int(np.ma.getmaskarray(value).sum())

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from pbgnet import files
@@ -127,9 +128,9 @@ def interrupt(monkeypatch, name, call):
 
 
 STEPS = [
-    *[("save_file", 1), ("_write", 1), ("_swap", 1), ("rename", 1), ("rename", 2)],
+    *[("save_file", 1), ("write_model", 1), ("_swap", 1), ("rename", 1), ("rename", 2)],
     *[("_fsync", call) for call in (1, 2, 3, 4, 5)],
-    *[("fsync", 1), ("mkdir", 1), ("_keep_other_files", 1), ("_keep_other_files", 2)],
+    *[("fsync", 1), ("mkdir", 1), ("_keep_other_files", 1)],
 ]
 
 
@@ -151,7 +152,7 @@ def test_an_interrupted_save_leaves_the_old_model(build, monkeypatch, tmp_path, 
             interrupted = False
     assert target.exists() or not exists, "the old model is back under its own name"
     found = load_model(target).certificate if target.exists() or exists else None
-    after_the_swap = (name, call) in (("_fsync", 5), ("_keep_other_files", 2))
+    after_the_swap = (name, call) in (("_fsync", 5), ("_keep_other_files", 1))
     if interrupted and not after_the_swap:
         assert found == (old.certificate if exists else None)
     else:
@@ -166,7 +167,9 @@ def test_a_machine_that_stops_between_the_renamings_loses_nothing(build, folder)
     # As if the power failed: the old folder is set aside, the new one not yet there.
     old = load_model(folder).certificate
     (folder / "notes.txt").write_text("mine")
-    folder.rename(set_aside_path(folder))
+    fresh = folder.parent / ".model.new-0123456789ab"
+    fresh.mkdir()
+    folder.rename(set_aside_path(fresh))
     assert load_model(folder).certificate == old
     new, *_ = build("zero")
     with pytest.raises(OutputExistsError):
@@ -174,7 +177,43 @@ def test_a_machine_that_stops_between_the_renamings_loses_nothing(build, folder)
     save_model(new, folder, overwrite=True)
     assert load_model(folder).certificate == new.certificate
     assert (folder / "notes.txt").read_text() == "mine"
-    assert not set_aside_path(folder).exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_deleted_model_stays_deleted(build, folder):
+    # As if the power failed after both renamings; then the user deletes the model.
+    folder.rename(set_aside_path(folder.parent / ".model.new-0123456789ab"))
+    with pytest.raises(DamagedFileError, match="There is no model folder"):
+        load_model(folder)
+    new, *_ = build("zero")
+    save_model(new, folder)
+    assert load_model(folder).certificate == new.certificate
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_full_disk_is_an_error_of_the_system(model, tmp_path, monkeypatch):
+    def fail(*_):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(store, "save_file", fail)
+    with pytest.raises(OSError, match=r"No space left.*model\.safetensors") as told:
+        save_model(model, tmp_path / "model")
+    assert told.value.errno == 28
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on files")
+def test_a_disk_that_really_ends_is_an_error_of_the_system(model, tmp_path):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"File too large.*model\.safetensors"):
+            save_model(model, tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", FILES)

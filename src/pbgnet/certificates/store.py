@@ -1,9 +1,11 @@
 """What was certified in a folder, without pickle: weights in safetensors, everything else in JSON."""
 
+import errno
 import itertools
 import json
 import math
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -74,7 +76,7 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
     (['certificate.json', 'model.safetensors', 'preprocessing.json'], ('no', 'yes'))
     """
     with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        _write(model, fresh)
+        write_model(model, fresh)
     return Path(folder).absolute()
 
 
@@ -218,7 +220,8 @@ def _existing(folder: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _write(model: CertifiedModel, folder: Path) -> None:
+def write_model(model: CertifiedModel, folder: Path) -> None:
+    """Write the files of a model into a folder that is there; `save_model` does it all or nothing."""
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
     rows = {
@@ -234,7 +237,12 @@ def _write(model: CertifiedModel, folder: Path) -> None:
             f"The weights and row numbers take {size / 2**20:.0f} MiB, and files above "
             f"{LARGEST_WEIGHTS / 2**20:.0f} MiB are not read back; train a smaller network."
         )
-    save_file(tensors, folder / WEIGHTS)
+    try:
+        save_file(tensors, folder / WEIGHTS)
+    except SafetensorError as error:  # a full disk, say, is told in words alone
+        found = re.search(r"os error (\d+)", str(error))
+        code = int(found[1]) if found else errno.EIO
+        raise OSError(code, os.strerror(code) if found else str(error), str(folder / WEIGHTS)) from error
     preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
     (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
