@@ -89,6 +89,16 @@ def refuse_masked(name: str, value: Any) -> None:
         )
 
 
+def check_readable(name: str, value: Any) -> None:
+    """Raise a typed error for what NumPy cannot read as it is: tensors inside autograd, bfloat16, masks."""
+    if isinstance(value, Tensor):
+        if value.requires_grad:
+            raise DtypeError(f"{name} requires a gradient; pass it detached: {name}.detach().")
+        if value.dtype == torch.bfloat16:
+            raise DtypeError(f"{name} is bfloat16, which NumPy does not have; pass {name}.float().")
+    refuse_masked(name, value)
+
+
 def positive_int(name: str, value: object) -> int:
     """Return `value` as an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-from pbgnet.validation import refuse_masked
+from pbgnet.validation import check_readable
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """Types of the missing values of frame libraries, by name, for the libraries are not imported."""
@@ -94,7 +94,7 @@ def as_table(X: Any) -> Any:  # noqa: N803
     array([[1.5, 'red'],
            [2, 'blue']], dtype=object)
     """
-    refuse_masked("X", X)
+    check_readable("X", X)
     if hasattr(X, "columns") or hasattr(X, "tocsr") or isinstance(X, np.ndarray):
         return X
     return np.asarray(X, dtype=object)
@@ -128,6 +128,8 @@ def count_rows(table: Any) -> int:
     2
     """
     shape = getattr(table, "shape", None)
+    if not shape and not hasattr(table, "__len__"):
+        raise ShapeError(f"A table of rows is needed, got {type(table).__name__}.")
     return int(shape[0]) if shape else len(table)
 
 
@@ -165,7 +167,7 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
         found = column_names(table) or ()
         keys = dict(zip(found, table.columns, strict=True))
         return [_read_column(name, table[keys[name]]) for name in (found if names is None else names)]
-    refuse_masked("The table", table)
+    check_readable("The table", table)
     array = np.asarray(table)
     if array.ndim != 2:
         raise ShapeError(f"A table must have rows and columns, got an array of shape {array.shape}.")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.data.labels import label_values
 from pbgnet.exceptions import PriorLeakageError, ShapeError
 from pbgnet.preprocessing import as_numbers, column_names, count_rows, is_frame, read_columns
-from pbgnet.validation import refuse_masked
+from pbgnet.validation import check_readable
 
 BLOCK = 4096
 
@@ -47,7 +47,7 @@ def row_fingerprints(
     >>> bool(one == two), bool(one == three)
     (True, False)
     """
-    refuse_masked("X", X)
+    check_readable("X", X)
     labels = None if y is None else [repr(label) for label in label_values(y).tolist()]
     n = count_rows(X)
     if labels is not None and len(labels) != n:

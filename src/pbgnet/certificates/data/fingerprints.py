@@ -19,7 +19,7 @@ from torch import Tensor
 from pbgnet.certificates.data.labels import label_values
 from pbgnet.exceptions import DtypeError, UncertifiedError
 from pbgnet.preprocessing import Column, as_numbers, column_names, count_rows, is_frame, read_columns
-from pbgnet.validation import refuse_masked
+from pbgnet.validation import check_readable
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -35,7 +35,7 @@ def fingerprint_array(array: Any) -> str:
     and 1.0. Whole numbers are distinguished from others, sparse matrices from dense ones; the order in
     which a sparse matrix stores its entries is not.
     """
-    refuse_masked("The array", array)
+    check_readable("The array", array)
     digest = hashlib.sha256()
     if hasattr(array, "tocsr"):
         csr = array.tocsr(copy=True)
@@ -131,7 +131,7 @@ def fingerprint_features(X: Any) -> str:  # noqa: N803
     Numbers without names are hashed as the float64 they are used as, in whatever form they come: truth
     values, whole numbers, lists and arrays of objects.
     """
-    refuse_masked("X", X)
+    check_readable("X", X)
     if hasattr(X, "tocsr"):
         return fingerprint_array(X)
     if is_frame(X):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.exceptions import DamagedFileError, LabelError, PBGNetError, ShapeError
 from pbgnet.records import read_keys
-from pbgnet.validation import refuse_masked
+from pbgnet.validation import check_readable
 
 Label = str | int | bool | float
 
@@ -23,7 +23,7 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
 
     One column of them, shape (n, 1), is taken as well.
     """
-    refuse_masked("y", y)
+    check_readable("y", y)
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.dtype.kind == "f" and not hasattr(y, "dtype") and (np.abs(values) >= 2.0**53).any():
         values = np.asarray(y, dtype=object)  # whole numbers that NumPy has rounded

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Real
 
 from pbgnet.bounds import Constant, split_delta
 from pbgnet.certificates.format import MOST_SAMPLES
 from pbgnet.choices import CERTIFICATES
-from pbgnet.exceptions import DomainError, LabelError, OptionError
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
 
 # Fewer rows of a class say nothing about it.
@@ -78,7 +79,9 @@ def check_class_size(label: str, count: int) -> None:
 
 def delta_of(confidence: float) -> float:
     """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044."""
-    value = float(confidence)
+    if isinstance(confidence, bool) or not isinstance(confidence, Real):
+        raise DtypeError(f"confidence must be a number such as 0.95, got {confidence!r:.60}.")
+    value = float(confidence) if 0 < confidence < 1 else -1.0  # a whole number may be too large for a float
     if not 0.0 < value < 1.0:
-        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r}.")
+        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r:.60}.")
     return float(1 - Decimal(repr(value)))

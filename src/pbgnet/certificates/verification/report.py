@@ -183,7 +183,8 @@ def verify(
             skipped = [_not_computed(name, "the model could not be read") for name in names]
             return VerificationReport((read, *skipped))
     if isinstance(certified, CertifiedModel):
-        for name, given in {"model": model, "loss": loss}.items():
+        given_here = {"model": model, "loss": loss, "reference": reference, "reference_data": reference_data}
+        for name, given in given_here.items():
             if given is not None:
                 raise OptionError(
                     f"{name} is for a classifier that is not stored, and this is the certificate of a "
