@@ -1,5 +1,10 @@
 """Folders are replaced whole or not at all, whatever kind of folder it is; JSON is read with care."""
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from pbgnet import files
@@ -91,7 +96,9 @@ def test_an_old_folder_set_aside_is_found_and_brought_back(tmp_path):
     folder = tmp_path / "a"
     assert standing_folder(folder) == folder
     post(folder, "old")
-    folder.rename(set_aside_path(folder))  # as if the power failed between the two renamings
+    fresh = tmp_path / ".a.new-0123456789ab"
+    fresh.mkdir()
+    folder.rename(set_aside_path(fresh))  # as if the power failed between the two renamings
     assert contents(standing_folder(folder)) == {"letter.txt": "old"}
     with pytest.raises(OutputExistsError):
         post(folder)
@@ -103,7 +110,7 @@ def test_what_was_left_aside_is_cleared_away_and_its_other_files_are_kept(tmp_pa
     # As if the power failed after the two renamings.
     folder = tmp_path / "a"
     post(folder, "newer")
-    aside = set_aside_path(folder)
+    aside = set_aside_path(tmp_path / ".a.new-0123456789ab")
     aside.mkdir()
     (aside / "letter.txt").write_text("old")
     (aside / "notes.txt").write_text("mine")
@@ -122,7 +129,7 @@ def test_what_was_left_aside_is_cleared_away_and_its_other_files_are_kept(tmp_pa
         (b"\xff", r"a\.json is damaged: it is not UTF-8"),
         (b'{"a": NaN}', r"a\.json is damaged: It holds NaN"),
         (b"[1, 2]", r"a\.json is damaged: no list"),
-        (b" " * 101, r"a\.json is larger than"),
+        (b" " * 101, r"a\.json is damaged: it is larger than 100 bytes"),
     ],
 )
 def test_files_that_cannot_be_used_are_named(tmp_path, monkeypatch, content, message):
@@ -139,3 +146,80 @@ def test_files_that_cannot_be_used_are_named(tmp_path, monkeypatch, content, mes
         read_json(path, read)
     path.write_text('{"a": 1}')
     assert read_json(path, read) == {"a": 1}
+
+
+KILLED = """
+import os, sys
+from pbgnet.files import replace_folder
+with replace_folder(sys.argv[1], overwrite=True, marker="letter.txt", ours=("letter.txt",)) as fresh:
+    (fresh / "letter.txt").write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read(1)
+    os._exit(9)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
+    folder = tmp_path / "a"
+    post(folder, "old")
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout.readline() == b"writing\n"
+        post(folder, "new", overwrite=True)
+        (fresh,) = tmp_path.glob(".a.new-*")
+        assert contents(fresh) == {"letter.txt": "half"}, "it is still being written"
+        other.communicate(b"x")
+    assert other.returncode == 9
+    assert list(tmp_path.glob(".a.new-*")) == [fresh]
+    (tmp_path / ".a.new-notes").mkdir()  # not ours
+    post(folder, "newer", overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.new-notes", "a"]
+    assert contents(folder) == {"letter.txt": "newer"}
+
+
+def test_what_was_set_aside_counts_only_if_the_new_folder_never_took_its_place(tmp_path):
+    folder, fresh = tmp_path / "a", tmp_path / ".a.new-0123456789ab"
+    aside = set_aside_path(fresh)
+    assert aside.name == ".a.old-0123456789ab"
+    aside.mkdir()
+    (aside / "letter.txt").write_text("old")
+    (tmp_path / ".a.new-ffffffffffff").mkdir()  # of another process
+    assert standing_folder(folder) == folder, "the folder was deleted on purpose"
+    fresh.mkdir()
+    assert standing_folder(folder) == aside
+    fresh.rmdir()
+    (aside / "notes.txt").write_text("mine")
+    post(folder)
+    assert contents(folder) == {"letter.txt": "new"}
+    assert contents(aside) == {"notes.txt": "mine"}, "never lost"
+    post(folder, overwrite=True)
+    assert contents(folder) == {"letter.txt": "new", "notes.txt": "mine"}
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_many_overwriters_end_with_one_whole_folder(tmp_path):
+    folder = tmp_path / "a"
+    post(folder, "old")
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(post, folder, f"{k}", overwrite=True) for k in range(80)]:
+            done.result()
+    assert contents(folder)["letter.txt"] in {str(k) for k in range(80)}
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_an_overwriter_without_locks_gets_a_typed_error(tmp_path, monkeypatch):
+    folder, rename = tmp_path / "a", os.rename
+    post(folder, "old")
+
+    def meet(source, target):
+        rename(source, target)
+        if ".old-" in str(target):  # another process is quicker
+            folder.mkdir()
+            (folder / "letter.txt").write_text("other")
+
+    monkeypatch.setattr(os, "rename", meet)
+    with pytest.raises(OutputExistsError, match=r"by another process at the same moment.*Try again"):
+        post(folder, overwrite=True)
+    assert contents(folder) == {"letter.txt": "other"}
+    assert not list(tmp_path.glob(".a.new-*"))

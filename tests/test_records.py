@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import time
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -239,3 +240,30 @@ def test_fingerprints_are_sixty_four_lower_case_digits():
     for text in ("0" * 63, "0" * 65, "A" * 64, "0" * 63 + "\n"):
         with pytest.raises(DomainError):
             limits.check("x", text)
+
+
+def test_a_late_key_that_comes_twice_is_found_in_linear_time():
+    text = json.dumps({f"k{i}": i for i in range(200_000)})[:-1] + ', "k199999": 0}'
+    start = time.process_time()
+    with pytest.raises(DamagedFileError, match="the key 'k199999' twice"):
+        parse_json(text)
+    assert time.process_time() - start < 5
+    with pytest.raises(DamagedFileError, match="the unknown key b0"):
+        read_keys({"a": 1, **{f"b{i}": i for i in range(200_000)}}, ["a"])
+    with pytest.raises(DamagedFileError, match="unknown key"):
+        read_keys({"a": 1, "": 2}, ["a"])
+
+
+def test_a_list_has_a_length():
+    @dataclass(frozen=True)
+    class Some(Record):
+        sizes: Annotated[tuple[Count, ...], Limits(longest=2)] | None = None
+
+    assert Some.from_dict({"sizes": [1, 2]}).sizes == (1, 2)
+    with pytest.raises(DamagedFileError, match="sizes must have at most 2 items, got 3"):
+        Some.from_dict({"sizes": [1, 2, 3]})
+    with pytest.raises(DomainError, match="sizes must have at most 2 items, got 3"):
+        Some((1, 2, 3))
+    assert json_schema(Some)["properties"]["sizes"]["anyOf"][0]["maxItems"] == 2
+    with pytest.raises(DomainError, match="sizes must have at most 1048576 items"):
+        Drawing(Circle(1.0), sizes=(0,) * (2**20 + 1))

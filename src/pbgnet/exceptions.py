@@ -104,6 +104,10 @@ class SlowKernelWarning(PBGNetWarning):
     """The fast kernels cannot be used on this machine, and plain PyTorch stands in."""
 
 
+class DamagedCacheWarning(PBGNetWarning):
+    """Compiled kernels kept on disk cannot be used, and are compiled anew."""
+
+
 class UnseenCategoryWarning(PBGNetWarning):
     """A category was not among the fitted rows and is encoded as all zeros."""
 

@@ -1,12 +1,18 @@
 """Files and folders that are written whole or not at all, and JSON that is read with care.
 
-A folder is written beside the old one and then put in its place by renaming. If the machine stops in
-between, the old folder is still there, at worst under the name that `set_aside_path` tells, where
-`standing_folder` finds it.
+A folder M is written beside the old one, as ``.M.new-TOKEN``, and then put in its place by two renamings:
+the old one becomes ``.M.old-TOKEN``, the new one M. If the machine stops between them both are there and M is
+not: then `standing_folder` finds the old one. Anything else of that kind is what a killed process left, and
+the next save clears it away. Processes lock the folder they write, and its parent for the renamings.
 """
 
+import contextlib
+import errno
+import importlib
 import os
+import re
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -15,6 +21,12 @@ from typing import Any
 
 from pbgnet.exceptions import DamagedFileError, OutputExistsError, PBGNetError
 from pbgnet.records import parse_json
+
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None  # Windows has none
+
+TOKEN = re.compile("[0-9a-f]{12}")
+ABANDONED_AFTER = 24 * 3600.0
+"""Seconds after which a folder that was never finished is taken for abandoned, where there are no locks."""
 
 LARGEST_JSON = 64 * 2**20
 """No honest file is larger; a larger one is refused before it is read."""
@@ -75,42 +87,54 @@ def replace_folder(
     OutputExistsError
         If something stands there already; it is looked at before the block, and again after it.
     """
-    target = Path(folder).resolve() if Path(folder).is_symlink() else Path(folder).absolute()
-    aside = set_aside_path(target)
-    _recover(target, ours)
-    _check_replaceable(target, overwrite, marker)
+    target = final_place(folder)
+    if target.parent.is_dir():
+        with _locked(target.parent):
+            _recover(target, ours)
+            _check_replaceable(target, overwrite, marker)
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = _beside(target)
-    try:
-        fresh.mkdir()
+    with _fresh_folder(target) as fresh:
         yield fresh
-        _check_replaceable(target, overwrite, marker)  # something may have come there meanwhile
         for path in (*fresh.iterdir(), fresh):
             _fsync(path)
-        _swap(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)  # gone already if all went well
-    _keep_other_files(aside, target, ours)
+        with _locked(target.parent):
+            _check_replaceable(target, overwrite, marker)  # something may have come there meanwhile
+            aside = _swap(fresh, target)
+            _keep_other_files(aside, target, ours)
+
+
+def final_place(folder: str | os.PathLike[str]) -> Path:
+    """Return where a folder is written: behind a link, where it leads to."""
+    return Path(folder).resolve() if Path(folder).is_symlink() else Path(folder).absolute()
 
 
 def standing_folder(folder: str | os.PathLike[str]) -> Path:
     """Return where a folder stands: beside its place if replacing it was interrupted."""
     path = Path(folder)
-    return set_aside_path(path) if not path.exists() and set_aside_path(path).is_dir() else path
+    if path.exists():
+        return path
+    interrupted = [aside for aside in _leftovers(path.absolute(), "old") if _interrupted(aside)]
+    return max(interrupted, key=lambda aside: aside.stat().st_mtime_ns, default=path)
 
 
-def set_aside_path(folder: str | os.PathLike[str]) -> Path:
-    """Return where the old folder waits while a new one takes its place."""
-    target = Path(folder).absolute()
-    return target.parent / f".{target.name}.old"
+def set_aside_path(fresh: Path) -> Path:
+    """Return where the old folder waits while a new one, written at `fresh`, takes its place."""
+    name, _, token = fresh.name.rpartition(".new-")
+    return fresh.parent / f"{name}.old-{token}"
+
+
+def check_size(path: Path, largest: int) -> None:
+    """Raise `DamagedFileError` if a file is missing or larger than it can be; nothing is read."""
+    if not path.is_file():
+        raise DamagedFileError(f"{path} is missing.")
+    if path.stat().st_size > largest:
+        size = f"{largest / 2**20:.4g} MiB" if largest >= 2**20 else f"{largest} bytes"
+        raise DamagedFileError(f"{path} is damaged: it is larger than {size}, which no such file needs.")
 
 
 def read_json(path: Path, read: Callable[[Any], Any]) -> Any:
     """Read a file of JSON by a function that raises for what it cannot use."""
-    if not path.is_file():
-        raise DamagedFileError(f"{path} is missing.")
-    if path.stat().st_size > LARGEST_JSON:
-        raise DamagedFileError(f"{path} is larger than {LARGEST_JSON // 2**20} MiB, which no model needs.")
+    check_size(path, LARGEST_JSON)
     try:
         return read(parse_json(path.read_text(encoding="utf-8")))
     except UnicodeDecodeError as error:
@@ -137,35 +161,135 @@ def _check_replaceable(target: Path, overwrite: bool, marker: str) -> None:
         )
 
 
-def _swap(fresh: Path, target: Path) -> None:
-    """Put the finished folder in place; the old one is set aside until the new one stands."""
-    aside = set_aside_path(target)
+def _swap(fresh: Path, target: Path) -> Path:
+    """Put the finished folder in place; the old one is set aside until the new one stands. Returns where.
+
+    Raises
+    ------
+    OutputExistsError
+        If another process, which does not know of locks, changed the place at the same moment.
+    """
+    aside = set_aside_path(fresh)
     replaced = target.exists()
-    if replaced:
-        os.rename(target, aside)
     try:
-        os.rename(fresh, target)
-    except BaseException:
         if replaced:
-            os.rename(aside, target)
-        raise
+            os.rename(target, aside)
+        try:
+            os.rename(fresh, target)
+        except BaseException:
+            if replaced:
+                os.rename(aside, target)
+            raise
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
+        raise OutputExistsError(
+            f"{target} was changed by another process at the same moment; what stands there was left, and "
+            "nothing new was written. Try again, or choose another place."
+        ) from error
     _fsync(target.parent)
+    return aside
 
 
 def _recover(target: Path, ours: Collection[str]) -> None:
-    """Finish what an interrupted replacement left: bring the old folder back, or clear it away."""
-    aside = set_aside_path(target)
-    if aside.is_dir() and not target.exists():
-        os.rename(aside, target)
-    _keep_other_files(aside, target, ours)
+    """Finish what killed processes left: bring an old folder back, or clear away what is of no use."""
+    standing = standing_folder(target)
+    if standing != target and standing.is_dir():
+        os.rename(standing, target)
+    for aside in _leftovers(target, "old"):
+        _keep_other_files(aside, target, ours)
+    for fresh in _leftovers(target, "new"):
+        with _claimed(fresh) as abandoned:
+            if abandoned:
+                shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _leftovers(target: Path, kind: str) -> list[Path]:
+    """Return the folders of a kind, "new" or "old", that wait beside a place."""
+    start = f".{target.name}.{kind}-"
+    try:
+        found = [path for path in target.parent.iterdir() if path.name.startswith(start) and path.is_dir()]
+    except OSError:  # no such parent, or not ours to read
+        return []
+    return [path for path in found if TOKEN.fullmatch(path.name.removeprefix(start))]
+
+
+def _interrupted(aside: Path) -> bool:
+    """Whether an old folder was set aside and the new one never took its place."""
+    name, _, token = aside.name.rpartition(".old-")
+    return (aside.parent / f"{name}.new-{token}").is_dir()
+
+
+@contextmanager
+def _fresh_folder(target: Path) -> Iterator[Path]:
+    """Make a folder beside a target, locked so that nobody takes it for abandoned; removed at the end."""
+    while True:
+        fresh = _beside(target)
+        try:
+            fresh.mkdir()
+            with _claimed(fresh) as claimed:
+                if not fresh.is_dir() or not (claimed or fcntl is None):
+                    continue  # another process took it for abandoned before it was locked
+                yield fresh
+                return
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)  # gone already if all went well
+
+
+@contextmanager
+def _claimed(folder: Path) -> Iterator[bool]:
+    """Lock a folder without waiting, and say whether no living process has it."""
+    if fcntl is None:  # Windows: nothing is known of other processes
+        yield _is_old(folder)
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            claimed = True
+        except BlockingIOError:
+            claimed = False
+        except OSError:  # a file system without locks
+            claimed = _is_old(folder)
+        yield claimed
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(parent: Path) -> Iterator[None]:
+    """Wait for the lock of a folder in which others are put in place; without one where there are none."""
+    with contextlib.ExitStack() as stack:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks, or a folder not to be read
+                descriptor = os.open(parent, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+def _is_old(folder: Path) -> bool:
+    return time.time() - folder.stat().st_mtime > ABANDONED_AFTER
 
 
 def _keep_other_files(aside: Path, target: Path, ours: Collection[str]) -> None:
-    """Move what is not ours from the old folder to the new one, then remove the old one."""
+    """Move what is not ours from the old folder to the new one, then remove the old one.
+
+    Where there is no new one, the folder was deleted on purpose: then only files that are ours go.
+    """
     if not aside.is_dir():
         return
-    for path in aside.iterdir():
-        if path.name not in ours and not (target / path.name).exists():
+    others = [path for path in aside.iterdir() if path.name not in ours]
+    if others and not target.is_dir():
+        for name in ours:
+            (aside / name).unlink(missing_ok=True)
+        return
+    for path in others:
+        if not (target / path.name).exists():
             os.rename(path, target / path.name)
     shutil.rmtree(aside)
 

@@ -11,15 +11,22 @@ import math
 import re
 import types
 import typing
+from collections.abc import Sized
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, PBGNetError
 
+LONGEST_LIST = 2**20
+"""No list of an honest record has more items; a longer one is refused before it is read."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The range of a field, as part of its type: ``n: Annotated[int, Limits(low=1)]``."""
+    """The range of a field, as part of its type: ``n: Annotated[int, Limits(low=1)]``.
+
+    `longest` is the number of items that a list may have; `LONGEST_LIST` where it is not said.
+    """
 
     low: float | None = None
     high: float | None = None
@@ -27,6 +34,7 @@ class Limits:
     open_high: bool = False
     choices: tuple[str, ...] | None = None
     pattern: str | None = None
+    longest: int | None = None
 
     def check(self, name: str, value: Any) -> None:
         """Raise `DomainError` unless the value lies within."""
@@ -48,6 +56,7 @@ class Limits:
             "exclusiveMaximum" if self.open_high else "maximum": self.high,
             "enum": None if self.choices is None else list(self.choices),
             "pattern": None if self.pattern is None else f"^(?:{self.pattern})$",
+            "maxItems": self.longest,
         }
         return {key: value for key, value in told.items() if value is not None}
 
@@ -176,13 +185,19 @@ def read_keys(data: object, keys: list[str], where: str = "") -> dict[str, Any]:
         raise DamagedFileError(f"{place} must be an object, got {_kind(data)}.")
     if missing := [key for key in keys if key not in data]:
         raise DamagedFileError(f"{place} lacks the key {_join(where, missing[0])}.")
-    if unknown := [key for key in data if key not in set(keys)]:
-        raise DamagedFileError(f"{place} has the unknown key {_join(where, str(unknown[0])[:60])}.")
+    unknown = next((str(key) for key in data if key not in keys), None)
+    if unknown is not None:
+        raise DamagedFileError(f"{place} has the unknown key {_join(where, unknown[:60])}.")
     return data
 
 
+_known_hints: dict[type, dict[str, Any]] = {}  # looking them up is most of the work of a small record
+
+
 def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls, include_extras=True)
+    if cls not in _known_hints:
+        _known_hints[cls] = typing.get_type_hints(cls, include_extras=True)
+    return _known_hints[cls]
 
 
 def _join(where: str, name: str) -> str:
@@ -211,7 +226,7 @@ def _unwrap(hint: Any) -> tuple[Any, bool, Limits | None]:
 
 def _read(value: Any, hint: Any, where: str) -> Any:
     """Turn parsed JSON into the type a field is annotated with; plain values are checked by `_coerce`."""
-    plain, optional, _ = _unwrap(hint)
+    plain, optional, limits = _unwrap(hint)
     if value is None and optional:
         return None
     if records := _records(plain):
@@ -227,6 +242,8 @@ def _read(value: Any, hint: Any, where: str) -> Any:
     if typing.get_origin(plain) is tuple:
         if not isinstance(value, list):
             raise DamagedFileError(f"{where} must be a list, got {_kind(value)}.")
+        if problem := _length_problem(value, limits):
+            raise DamagedFileError(f"{where} {problem}")
         inner = typing.get_args(plain)[0]
         return tuple(_read(item, inner, f"{where}[{k}]") for k, item in enumerate(value))
     return value
@@ -246,6 +263,8 @@ def _coerce(name: str, value: Any, hint: Any) -> Any:
     if typing.get_origin(plain) is tuple:
         if not isinstance(value, tuple | list):
             raise DtypeError(f"{name} must be a list, got {_kind(value)}.")
+        if problem := _length_problem(value, limits):
+            raise DomainError(f"{name} {problem}")
         return tuple(_coerce(name, item, typing.get_args(plain)[0]) for item in value)
     if records := _records(plain):
         if isinstance(value, tuple(records)):
@@ -260,6 +279,12 @@ def _coerce(name: str, value: Any, hint: Any) -> Any:
     if limits is not None:
         limits.check(name, result)
     return result
+
+
+def _length_problem(items: Sized, limits: Limits | None) -> str:
+    """Say that a list is too long; "" if it is not."""
+    longest = LONGEST_LIST if limits is None or limits.longest is None else limits.longest
+    return f"must have at most {longest} items, got {len(items)}." if len(items) > longest else ""
 
 
 def _convert(value: Any, plain: type) -> Any:
@@ -316,6 +341,7 @@ def _schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         references = [schema_reference(record, definitions) for record in records]
         return references[0] if len(references) == 1 else {"oneOf": references}
     if typing.get_origin(plain) is tuple:
-        return {"type": "array", "items": _schema_of(typing.get_args(plain)[0], definitions)}
+        items = _schema_of(typing.get_args(plain)[0], definitions)
+        return {"type": "array", "items": items, **(limits.schema() if limits is not None else {})}
     names = {int: "integer", float: "number", str: "string", bool: "boolean"}
     return {"type": names[plain], **(limits.schema() if limits is not None else {})}

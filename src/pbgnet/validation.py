@@ -8,6 +8,7 @@ import difflib
 import math
 from collections.abc import Collection
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import torch
@@ -76,6 +77,26 @@ def check_finite(name: str, value: Tensor, advice: str = "") -> None:
     """Raise `DomainError` if any entry is NaN or infinite."""
     if not bool(torch.isfinite(value).all()):
         raise DomainError(f"{name} must be finite, but holds NaN or infinity. {advice}".strip())
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Raise `DomainError` if a masked array hides values: what is below a mask would count as a value."""
+    if np.ma.is_masked(value):
+        hidden = int(np.ma.getmaskarray(value).sum())
+        raise DomainError(
+            f"{name} is masked in {hidden} of {np.ma.size(value)} places, and masks are not looked at. Fill "
+            "them (NaN for what is missing in a table), or drop those rows."
+        )
+
+
+def check_readable(name: str, value: Any) -> None:
+    """Raise a typed error for what NumPy cannot read as it is: tensors inside autograd, bfloat16, masks."""
+    if isinstance(value, Tensor):
+        if value.requires_grad:
+            raise DtypeError(f"{name} requires a gradient; pass it detached: {name}.detach().")
+        if value.dtype == torch.bfloat16:
+            raise DtypeError(f"{name} is bfloat16, which NumPy does not have; pass {name}.float().")
+    refuse_masked(name, value)
 
 
 def positive_int(name: str, value: object) -> int:

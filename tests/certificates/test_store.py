@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tests.certificates.conftest import failed
 
@@ -29,7 +30,7 @@ from pbgnet.certificates import (
     store,
     verify,
 )
-from pbgnet.exceptions import DamagedFileError, OutputExistsError
+from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError
 from pbgnet.files import set_aside_path
 from pbgnet.networks import AggregatedNetwork
 
@@ -144,9 +145,9 @@ def interrupt(monkeypatch, name, call):
 
 
 STEPS = [
-    *[("save_file", 1), ("_write", 1), ("_swap", 1), ("rename", 1), ("rename", 2)],
+    *[("save_file", 1), ("write_model", 1), ("_swap", 1), ("rename", 1), ("rename", 2)],
     *[("_fsync", call) for call in (1, 2, 3, 4, 5)],
-    *[("fsync", 1), ("mkdir", 1), ("_keep_other_files", 1), ("_keep_other_files", 2)],
+    *[("fsync", 1), ("mkdir", 1), ("_keep_other_files", 1)],
 ]
 
 
@@ -168,7 +169,7 @@ def test_an_interrupted_save_leaves_the_old_model(build, monkeypatch, tmp_path, 
             interrupted = False
     assert target.exists() or not exists, "the old model is back under its own name"
     found = load_model(target).certificate if target.exists() or exists else None
-    after_the_swap = (name, call) in (("_fsync", 5), ("_keep_other_files", 2))
+    after_the_swap = (name, call) in (("_fsync", 5), ("_keep_other_files", 1))
     if interrupted and not after_the_swap:
         assert found == (old.certificate if exists else None)
     else:
@@ -183,7 +184,9 @@ def test_a_machine_that_stops_between_the_renamings_loses_nothing(build, folder)
     # As if the power failed: the old folder is set aside, the new one not yet there.
     old = load_model(folder).certificate
     (folder / "notes.txt").write_text("mine")
-    folder.rename(set_aside_path(folder))
+    fresh = folder.parent / ".model.new-0123456789ab"
+    fresh.mkdir()
+    folder.rename(set_aside_path(fresh))
     assert load_model(folder).certificate == old
     new, *_ = build("zero")
     with pytest.raises(OutputExistsError):
@@ -191,7 +194,43 @@ def test_a_machine_that_stops_between_the_renamings_loses_nothing(build, folder)
     save_model(new, folder, overwrite=True)
     assert load_model(folder).certificate == new.certificate
     assert (folder / "notes.txt").read_text() == "mine"
-    assert not set_aside_path(folder).exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_deleted_model_stays_deleted(build, folder):
+    # As if the power failed after both renamings; then the user deletes the model.
+    folder.rename(set_aside_path(folder.parent / ".model.new-0123456789ab"))
+    with pytest.raises(DamagedFileError, match="There is no model folder"):
+        load_model(folder)
+    new, *_ = build("zero")
+    save_model(new, folder)
+    assert load_model(folder).certificate == new.certificate
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_full_disk_is_an_error_of_the_system(model, tmp_path, monkeypatch):
+    def fail(*_):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(store, "save_file", fail)
+    with pytest.raises(OSError, match=r"No space left.*model\.safetensors") as told:
+        save_model(model, tmp_path / "model")
+    assert told.value.errno == 28
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on files")
+def test_a_disk_that_really_ends_is_an_error_of_the_system(model, tmp_path):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"File too large.*model\.safetensors"):
+            save_model(model, tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -320,8 +359,95 @@ def test_sizes_that_contradict_each_other_are_refused(folder):
 
 def test_absurdly_large_json_is_refused(folder, monkeypatch):
     monkeypatch.setattr(files, "LARGEST_JSON", 100)
-    with pytest.raises(DamagedFileError, match="larger than"):
+    with pytest.raises(DamagedFileError, match=r"certificate\.json is damaged: it is larger than 100 bytes"):
         load_model(folder)
+
+
+def test_sparse_files_of_gigabytes_are_refused_before_they_are_read(folder, monkeypatch):
+    monkeypatch.setattr(store, "safe_open", None)  # would be a TypeError
+    path = folder / "model.safetensors"
+    data = path.read_bytes()
+    for size in (20 * 2**20, 8 * 2**30):
+        with path.open("r+b") as file:
+            file.truncate(size)
+        with pytest.raises(DamagedFileError, match=r"model\.safetensors is damaged: it is larger than"):
+            load_model(folder)
+    # A certificate of a larger network lets no more than the largest model through.
+    path.write_bytes(data)
+    content = json.loads((folder / "certificate.json").read_text())
+    content["subject"]["network"]["hidden_layer_sizes"] = [10**9]
+    (folder / "certificate.json").write_text(json.dumps(content))
+    with path.open("r+b") as file:
+        file.truncate(store.LARGEST_WEIGHTS + 1)
+    with pytest.raises(DamagedFileError, match="larger than 1024 MiB"):
+        load_model(folder)
+
+
+def test_a_long_header_is_refused_before_it_is_read(folder, monkeypatch):
+    monkeypatch.setattr(store, "safe_open", None)
+    for length in (store.LARGEST_HEADER + 1, 90 * 2**20, 2**63):
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", length) + b"{")
+        with pytest.raises(DamagedFileError, match=f"header cannot be {length} bytes"):
+            load_model(folder)
+
+
+def test_layer_sizes_of_another_network_cost_nothing(folder):
+    content = json.loads((folder / "certificate.json").read_text())
+    content["subject"]["network"]["hidden_layer_sizes"] = [10**9]
+    (folder / "certificate.json").write_text(json.dumps(content))
+    with pytest.raises(DamagedFileError, match=r"posterior_0 must be float64 of shape \(1000000000, "):
+        load_model(folder)
+
+
+def test_a_model_that_would_not_be_read_back_is_not_written(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "LARGEST_WEIGHTS", store.LARGEST_HEADER + 100)
+    with pytest.raises(DomainError, match="not read back"):
+        save_model(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (
+            ("choices", "unions"),
+            [{"what": "x", "count": 2**53}] * 300_000,
+            "choices.unions .* at most 64 items",
+        ),
+        (("claims",), [None] * 300_000, "claims must have at most 4096 items, got 300000"),
+        (("alternatives",), [None] * 100, "alternatives must have at most 64 items"),
+        (("assumptions",), ["x"] * 100_000, "assumptions must have at most 64 items"),
+        (("subject", "network", "hidden_layer_sizes"), [1] * 3_000_000, "at most 1024 items"),
+        (("subject", "aggregation", "n_samples"), 10**12, "n_samples must be at most 100000"),
+    ],
+)
+def test_counts_that_would_keep_verify_busy_are_refused(folder, keys, value, message):
+    content = json.loads((folder / "certificate.json").read_text())
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    (folder / "certificate.json").write_text(json.dumps(content))
+    start = time.process_time()
+    with pytest.raises(DamagedFileError, match=message):
+        load_model(folder)
+    assert time.process_time() - start < 5
+
+
+def test_a_hundred_thousand_columns_are_read_in_a_moment(folder):
+    content = json.loads((folder / "preprocessing.json").read_text())
+    column = next(c for c in content["preprocessor"]["columns"] if c["kind"] == "numeric")
+    columns = [{**column, "name": f"c{k}"} for k in range(2**17 + 1)]
+    content["preprocessor"]["columns"] = columns
+    (folder / "preprocessing.json").write_text(json.dumps(content))
+    with pytest.raises(DamagedFileError, match="columns must have at most 131072 items"):
+        load_model(folder)
+    content["preprocessor"]["columns"] = columns[:20_000]
+    (folder / "preprocessing.json").write_text(json.dumps(content))
+    start = time.process_time()
+    with pytest.raises(DamagedFileError, match="the preprocessor makes"):
+        load_model(folder)
+    assert time.process_time() - start < 5
 
 
 def test_no_folder(tmp_path):

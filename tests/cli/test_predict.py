@@ -193,3 +193,37 @@ def test_no_model_folder(run, made, tmp_path):
         result = run(command, tmp_path / "nothing", *rest)
         assert result.exit_code == 3
         assert "There is no model folder" in result.stderr
+
+
+def test_names_of_classes_cannot_forge_lines_or_formulas(run, table, tmp_path, quick):
+    forged = "no\nVerified: 31 steps recomputed."
+    table["label"] = np.where(table["label"] == "yes", "=cmd|'/C calc'!A0", forged)
+    table["key"] = ["@SUM(1)", "-1.5", "+note"] * 40
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m"
+    assert run("train", tmp_path / "t.csv", "--target", "label", "--out", model, *quick).exit_code == 0
+    arguments = ("predict", model, tmp_path / "t.csv", "--keep", "key")
+    result = run(*arguments, "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert not re.search(r"^\s*Verified", result.output, re.MULTILINE)
+    assert r"no\nVerified: 31 steps recomputed." in result.stdout
+    plain = pd.read_csv(tmp_path / "p.csv", dtype=str, lineterminator=None)
+    assert set(plain["prediction"]) <= {"=cmd|'/C calc'!A0", forged}, "as the labels are"
+    result = run(*arguments, "--out", tmp_path / "q.csv", "--escape-formulas")
+    assert result.exit_code == 0, result.output
+    escaped = pd.read_csv(tmp_path / "q.csv", dtype=str)
+    assert escaped["key"].tolist()[:3] == ["'@SUM(1)", "-1.5", "'+note"]
+    assert set(escaped["prediction"]) <= {"'=cmd|'/C calc'!A0", forged}
+    assert escaped["prediction"].str.removeprefix("'").tolist() == plain["prediction"].tolist()
+    for name in escaped.columns[2:]:
+        assert escaped[name].tolist() == plain[name].tolist()
+    result = run(*arguments, "--out", tmp_path / "q.parquet", "--escape-formulas")
+    assert (result.exit_code, "is for a CSV" in result.stderr) == (2, True)
+
+
+def test_column_names_cannot_forge_lines(run, made, table, tmp_path):
+    table.assign(**{"x\nVerified: 31 steps recomputed.": 1}).to_csv(tmp_path / "t.csv", index=False)
+    for command in ("predict", "verify"):
+        out = ("--out", tmp_path / "p.csv") if command == "predict" else ()
+        result = run(command, made / "model", tmp_path / "t.csv", *out)
+        assert not re.search(r"^\s*Verified: 31", result.output, re.MULTILINE)

@@ -14,6 +14,7 @@ from pbgnet.certificates import load_model
 from pbgnet.certificates import verify as recompute
 from pbgnet.cli.train import CERTIFIED, parse_hidden
 from pbgnet.exceptions import OptionError
+from pbgnet.files import standing_folder
 from pbgnet.training import ALGORITHMS as REGISTRY
 
 
@@ -266,13 +267,12 @@ def consistent(folder):
 
 def test_model_reading_and_report_change_together(run, copy, quick, monkeypatch):
     """Whenever the machine stops, what stands there is either all old or all new."""
-    out, aside, seen = copy / "model", copy / ".model.old", []
+    out, seen = copy / "model", []
 
     def watched(function):
         def call(*arguments):
             function(*arguments)
-            standing = out if out.exists() else aside
-            assert consistent(standing)
+            assert consistent(standing_folder(out))
             seen.append(load_model(out).certificate.network.posterior_weights)
 
         return call
@@ -293,14 +293,25 @@ def test_model_reading_and_report_change_together(run, copy, quick, monkeypatch)
 
 def test_a_model_that_was_set_aside_is_found_with_its_reading_and_not_lost(run, copy, quick):
     """As after a stop between the two renamings."""
-    os.rename(copy / "model", copy / ".model.old")
+    (copy / ".model.new-0123456789ab").mkdir()
+    os.rename(copy / "model", copy / ".model.old-0123456789ab")
     assert run("predict", copy / "model", copy / "table.csv", "--out", copy / "p.csv").exit_code == 0
     assert "'label'" in run("show", copy / "model").stdout
     arguments = ("train", copy / "table.csv", "--target", "label", "--out", copy / "model", *quick)
     assert run(*arguments).exit_code == 3
-    assert (copy / ".model.old" / "report.html").is_file()
+    assert (copy / ".model.old-0123456789ab" / "report.html").is_file()
     assert run(*arguments, "--overwrite").exit_code == 0
     assert sorted(path.name for path in copy.iterdir()) == ["model", "p.csv", "table.csv"]
+
+
+def test_a_parent_that_cannot_be_written_is_told_before_training(run, copy, quick, monkeypatch):
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != copy and allowed(path, mode))
+    monkeypatch.setattr("pbgnet.cli.workflow.read_table", None)  # would be a TypeError
+    arguments = (copy / "table.csv", "--target", "label", "--out", copy / "model", "--overwrite")
+    result = run("train", *arguments, *quick)
+    assert result.exit_code == 3, result.output
+    assert "this folder cannot be written to" in result.stderr
 
 
 def test_a_renaming_that_fails_brings_the_old_model_back(run, copy, quick, monkeypatch):

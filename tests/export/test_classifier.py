@@ -23,6 +23,7 @@ from pbgnet.exceptions import (
     UnknownNameError,
 )
 from pbgnet.export import MissingOnnxError, OnnxClassifier, export_onnx
+from pbgnet.export.metadata import FILE_SEAL, UNSEALED, seal_file
 from pbgnet.networks import AggregatedNetwork, SignNetwork
 
 CLASSES = [
@@ -228,6 +229,32 @@ def test_files_of_others_and_changed_ones_are_refused(tmp_path, make_network):
         OnnxClassifier(tmp_path / "other.onnx")
     with pytest.raises(DamagedFileError, match="no file"):
         OnnxClassifier(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("dtype", "float16", "Unknown dtype 'float16'"),
+        ("dtype", "object", "Unknown dtype 'object'"),
+        ("dtype", "float64", "numbers in float32"),
+        ("network", "tanh", "Unknown network 'tanh'"),
+        ("workspace", "0", "workspace must be at least 1"),
+        ("workspace", "-5", "workspace must be at least 1"),
+        ("workspace", "true", "workspace must be a whole number"),
+        ("numeric_columns", '"abc"', "numeric_columns must be a list of texts"),
+        ("text_columns", "[1]", "text_columns must be a list of texts"),
+    ],
+)
+def test_what_a_file_says_of_itself_is_checked(tmp_path, make_network, key, value, message):
+    model = onnx.load(export_onnx(make_network(), tmp_path / "n.onnx", dtype="float32"))
+    for entry in model.metadata_props:
+        if entry.key == key:
+            entry.value = value
+        elif entry.key == FILE_SEAL:
+            entry.value = UNSEALED
+    (tmp_path / "n.onnx").write_bytes(seal_file(model.SerializeToString()))
+    with pytest.raises(DamagedFileError, match=message):
+        OnnxClassifier(tmp_path / "n.onnx")
 
 
 def test_without_the_libraries_the_extra_is_named(tmp_path, monkeypatch, make_network):

@@ -376,6 +376,39 @@ def test_compilers_are_imported_when_they_are_needed_and_not_before(module):
     assert done.returncode == 0, done.stderr
 
 
+CACHE_SCRIPT = """
+import sys, warnings
+import torch
+from pbgnet.exceptions import DamagedCacheWarning
+from pbgnet.kernels import use_backend
+from pbgnet.kernels.step_numba import penalty
+
+with warnings.catch_warnings(record=True) as told, use_backend("numba"):
+    warnings.simplefilter("always")
+    value = penalty([torch.ones(1, 2, 2)], [torch.zeros(1, 2, 2)], [1.0])
+assert value.item() == 2.0, value
+damaged = [str(w.message) for w in told if issubclass(w.category, DamagedCacheWarning)]
+assert len(damaged) == len(told)
+print(len(damaged), *damaged)
+"""
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", None])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_cache_is_made_anew_and_told(tmp_path, monkeypatch, ending, content):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for damaged in (False, True, False):
+        if damaged:
+            files = list(tmp_path.rglob(f"*.{ending}"))
+            assert files
+            for file in files:
+                file.write_bytes(file.read_bytes()[:-20] if content is None else content)
+        done = run_script(CACHE_SCRIPT)
+        assert done.returncode == 0, done.stderr
+        assert (done.stdout.split()[0] != "0") == damaged
+        assert not damaged or "compiled anew" in done.stdout
+
+
 def run_script(text):
     return subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import time
 import warnings
 from decimal import Decimal
 
@@ -23,7 +24,7 @@ from pbgnet.exceptions import (
     ShapeError,
     UnseenCategoryWarning,
 )
-from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+from pbgnet.preprocessing import TablePreprocessor, check_columns, column_names, take_rows
 
 pd = pytest.importorskip("pandas", reason="frames come from pandas, which is not installed")
 
@@ -372,3 +373,21 @@ def test_hostile_memory_is_refused(frame, tamper):
 def test_what_is_no_memory_is_refused(data):
     with pytest.raises(DamagedFileError, match=r"must be an object|lacks the key format"):
         TablePreprocessor.from_dict(data)
+
+
+def test_tens_of_thousands_of_columns_are_compared_in_linear_time():
+    names = [f"column {k}" for k in range(40_000)]
+    start = time.process_time()
+    check_columns(names, names[::-1])
+    with pytest.raises(ShapeError, match=r"lacks the column 'column 0' \(is it 'other column 0'\?\).* more"):
+        check_columns([f"other column {k}" for k in range(40_000)], names)
+
+    class Frame:
+        columns = (*names, names[-1])
+
+        def __getitem__(self, name):
+            raise AssertionError
+
+    with pytest.raises(ShapeError, match="Two columns are named 'column 39999'"):
+        column_names(Frame())
+    assert time.process_time() - start < 5

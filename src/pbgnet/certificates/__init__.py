@@ -54,6 +54,7 @@ from pbgnet.certificates.store import (
     load_predictions,
     save_model,
     save_predictions,
+    write_model,
 )
 from pbgnet.certificates.verification import VerificationReport, VerificationStep, verify
 
@@ -102,4 +103,5 @@ __all__ = [
     "save_model",
     "save_predictions",
     "verify",
+    "write_model",
 ]

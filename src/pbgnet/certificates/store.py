@@ -1,8 +1,11 @@
 """What was certified in a folder, without pickle: weights in safetensors, everything else in JSON."""
 
+import errno
 import itertools
 import json
+import math
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +23,7 @@ from pbgnet.certificates.data import Inputs, Split
 from pbgnet.certificates.format import Certificate, DisagreementSubject, NetworkRecord
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
-from pbgnet.files import LARGEST_JSON, read_json, replace_folder, standing_folder
+from pbgnet.files import LARGEST_JSON, check_size, read_json, replace_folder, standing_folder
 from pbgnet.networks import AggregatedNetwork
 
 CERTIFICATE = "certificate.json"
@@ -35,6 +38,11 @@ MOST_READINGS = 20
 """So often a folder is read again that is replaced at this very moment."""
 
 Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
+LARGEST_WEIGHTS = 2**30
+"""No honest model has more bytes of weights and rows; a larger file is refused before it is read."""
+
+LARGEST_HEADER = 2**20
+"""Bytes of the list of tensors in front of them: two per layer and three of rows, each in a hundred bytes."""
 
 FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, "report.html", "table.json", "test.json")
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
@@ -77,7 +85,7 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
     (['certificate.json', 'model.safetensors', 'preprocessing.json'], ('no', 'yes'))
     """
     with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        _write(model, fresh)
+        write_model(model, fresh)
     return Path(folder).absolute()
 
 
@@ -248,7 +256,7 @@ def _read_model(path: Path) -> CertifiedModel:
             f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
-    tensors = _read_tensors(path / WEIGHTS)
+    tensors = _read_tensors(path / WEIGHTS, _largest_size(certificate))
     try:
         network = _build_network(tensors, certificate.network.network)
         split = Split(
@@ -281,7 +289,8 @@ def _read_predictions(path: Path) -> CertifiedPredictions:
     return certified
 
 
-def _write(model: CertifiedModel, folder: Path) -> None:
+def write_model(model: CertifiedModel, folder: Path) -> None:
+    """Write the files of a model into a folder that is there; `save_model` does it all or nothing."""
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
     rows = {
@@ -293,7 +302,18 @@ def _write(model: CertifiedModel, folder: Path) -> None:
     tensors["row_fingerprints"] = torch.from_numpy(model.row_fingerprints.view(np.int64).copy())
     if model.prior_margins is not None:
         tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
-    save_file(tensors, folder / WEIGHTS)
+    size = sum(tensor.nbytes for tensor in tensors.values())
+    if size > LARGEST_WEIGHTS - LARGEST_HEADER:
+        raise DomainError(
+            f"The weights and row numbers take {size / 2**20:.0f} MiB, and files above "
+            f"{LARGEST_WEIGHTS / 2**20:.0f} MiB are not read back; train a smaller network."
+        )
+    try:
+        save_file(tensors, folder / WEIGHTS)
+    except SafetensorError as error:  # a full disk, say, is told in words alone
+        found = re.search(r"os error (\d+)", str(error))
+        code = int(found[1]) if found else errno.EIO
+        raise OSError(code, os.strerror(code) if found else str(error), str(folder / WEIGHTS)) from error
     preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
     (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
@@ -301,21 +321,37 @@ def _write(model: CertifiedModel, folder: Path) -> None:
     os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
 
 
-def _read_tensors(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise DamagedFileError(f"{path} is missing.")
+def _largest_size(certificate: Certificate) -> int:
+    """Return how many bytes the tensors of a model can take: two numbers per weight, up to three per row."""
+    numbers = 2 * sum(math.prod(shape) for shape in _shapes(certificate.network.network))
+    return min(LARGEST_WEIGHTS, 8 * (numbers + 3 * certificate.n_rows_total) + LARGEST_HEADER)
+
+
+def _shapes(record: NetworkRecord) -> list[tuple[int, int]]:
+    """Return the shapes of the weights, first layer first."""
+    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
+    return [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+
+
+def _read_tensors(path: Path, largest: int) -> dict[str, Tensor]:
+    check_size(path, largest)
     try:
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(8), "little")
+        if header > LARGEST_HEADER:
+            raise DamagedFileError(f"{path} is damaged: its header cannot be {header} bytes long.")
         with safe_open(path, framework="pt", device="cpu") as file:
             # Copies: a tensor may be a view of the file, and the file may be changed in place.
             return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except DamagedFileError:
+        raise
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
         raise DamagedFileError(f"{path} is damaged: {str(error)[:200]}") from error
 
 
 def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> AggregatedNetwork:
     """Make the network from tensors of exactly the expected names, shapes and types."""
-    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
-    shapes = [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+    shapes = _shapes(record)
     expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
     if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, *LISTS}:
         raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
 
@@ -41,6 +42,20 @@ def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
     if values is None or any(abs(value) >= 2**53 for value in values.values()):
         return np.array(list(texts), dtype=object)
     return np.array([values[text] for text in texts])
+
+
+def without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table in which no text, in cells or names, is a formula to a spreadsheet.
+
+    Such a text gets a ``'`` in front, which spreadsheets take for "this is text". Numbers stay as they are.
+    """
+
+    def escaped(cell: Any) -> Any:
+        is_formula = isinstance(cell, str) and cell.startswith(FORMULA) and not NUMBER.fullmatch(cell)
+        return f"'{cell}" if is_formula else cell
+
+    safe = {escaped(name): column.map(escaped) for name, column in frame.items()}
+    return type(frame)(safe)
 
 
 def first_infinity(column: "pd.Series[Any]") -> int | None:

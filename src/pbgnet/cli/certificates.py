@@ -57,7 +57,8 @@ def certificates(
     write_whole(out, page)
 
     def show() -> None:
-        echo(page)
+        for line in page.splitlines():
+            echo(line)
         echo(f"Written to {out}")
 
     payload = {"file": str(out), "certificates": [dataclasses.asdict(result) for result in results]}

@@ -18,8 +18,12 @@ BAR = 40
 
 
 def printable(text: str) -> str:
-    """Replace control characters, which could recolour or rewrite what the terminal shows."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    """Replace control characters, which could recolour or rewrite what the terminal shows.
+
+    The end of a line is shown as backslash and n: a name that holds one must not look like a line of its own.
+    """
+    shown = (r"\n" if c == "\n" else c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(shown)
 
 
 def echo(text: str = "") -> None:

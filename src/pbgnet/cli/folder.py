@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pbgnet.cli.outcome import note
 from pbgnet.cli.tables import MISSING, check_column, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
-from pbgnet.files import standing_folder, write_whole
+from pbgnet.files import final_place, standing_folder, write_whole
 from pbgnet.records import Record, parse_json
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ def check_new_folder(folder: Path, overwrite: bool) -> None:
         raise OutputExistsError(
             f"{folder} exists and is not a model, so it is not replaced; choose another place."
         )
-    parent = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    # The new folder takes the place of the old one by renaming, so it is the parent that must let it.
+    parent = next(place for place in final_place(folder).parents if place.exists())
     if not parent.is_dir():
         raise NotADirectoryError(20, "not a folder, so no model can be saved in it", str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):

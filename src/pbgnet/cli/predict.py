@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pbgnet.cli.cells import without_formulas
 from pbgnet.cli.console import echo, pairs
 from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite, out_option
@@ -40,6 +41,14 @@ def predict(
         ),
     ] = None,
     missing: Missing = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="In a CSV, put ' before texts that a spreadsheet would run as a formula: those that begin "
+            "with = + - @ and are no numbers. Labels are then not exactly those of the model.",
+        ),
+    ] = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -56,6 +65,8 @@ def predict(
     from pbgnet.certificates import load_model
     from pbgnet.preprocessing import check_columns
 
+    if escape_formulas and not is_csv(out):
+        raise OptionError("--escape-formulas is for a CSV; programs do not run the texts of a Parquet file.")
     loaded = load_model(model)
     reading = load_reading(model, loaded).amended(target, missing)
     frame = read_table(data, reading.missing, as_text=reads_text(loaded))
@@ -68,7 +79,7 @@ def predict(
     if both := sorted(set(columns) & set(keep or ())):
         raise OptionError(f"The column {both[0]!r} cannot be kept: the result has one of that name.")
     table = pd.DataFrame({**{name: frame[name] for name in keep or ()}, **columns})
-    write_table(table, out, overwrite=overwrite)
+    write_table(without_formulas(table) if escape_formulas else table, out, overwrite=overwrite)
     counts = {str(label): int((table["prediction"] == label).sum()) for label in loaded.classes}
 
     def show() -> None:

@@ -73,7 +73,7 @@ def train_model(
     check_finite(X, data)
     _check_parameters(parameters)
 
-    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES, save_model
+    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES, write_model
     from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
     from pbgnet.files import replace_folder, write_whole
     from pbgnet.preprocessing import TablePreprocessor
@@ -87,7 +87,7 @@ def train_model(
     page = render_report(model, pipeline.history_, X, y, tested=None if tested is None else tested.counts)
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        save_model(model, fresh, overwrite=True)
+        write_model(model, fresh)
         save_reading(fresh, reading, model)
         if tested is not None:
             save_record(fresh / TEST_SET, TEST_SCHEMA, tested)

@@ -39,6 +39,7 @@ from pbgnet.exceptions import (
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, prepare_rows
 from pbgnet.preprocessing import column_names
 from pbgnet.training import FitResult
+from pbgnet.validation import check_readable
 
 FEWEST_ROWS = 10
 """With fewer rows even a classifier without errors gets a bound of little use: a warning says so, everywhere.
@@ -117,6 +118,9 @@ class CertifiedClassifier(CertifiedPredictor):
         self
         """
         refuse_fit_parameters(refused)
+        check_readable("X", X)
+        check_readable("y", y)
+        column_names(X)  # raises for a name that occurs twice
         with whole_or_unchanged(self):
             features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             table = X if hasattr(X, "columns") else features
@@ -211,6 +215,7 @@ class CertifiedClassifier(CertifiedPredictor):
         ndarray of shape (n_samples,), float64
         """
         check_is_fitted(self)
+        check_readable("X", X)
         features = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         unit = isinstance(self.network_, AggregatedNetwork)
         outputs = []

@@ -17,6 +17,7 @@ from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.exceptions import DtypeError, LabelError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
+from pbgnet.validation import check_readable
 
 
 class CertifiedPipeline(CertifiedPredictor):
@@ -199,6 +200,7 @@ def make_certified_pipeline(
 
 def _check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
     """Return the labels of a table that is large enough to be split, none of them missing."""
+    check_readable("y", y)
     if getattr(table, "ndim", 2) != 2 or table.shape[1] == 0:
         raise ShapeError(f"Expected a table of rows and columns, got shape {tuple(table.shape)}.")
     labels: NDArray[Any] = column_or_1d(np.asarray(y))

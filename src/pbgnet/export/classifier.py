@@ -73,6 +73,7 @@ class OnnxClassifier:
             check_seal(content)  # before the bytes are handed to the runtime
             self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
             self.metadata = Metadata.from_texts(self._session.get_modelmeta().custom_metadata_map)
+            _check_inputs(self._session, self.metadata.dtype)
         except DamagedFileError as error:
             raise DamagedFileError(f"{path} cannot be used. {error}") from error
         except Exception as error:  # the runtime has its own kinds, without a common base
@@ -147,6 +148,14 @@ class OnnxClassifier:
         if not np.isfinite(numbers[finite]).all():
             raise DomainError("A number is too large for a file in float32; export in float64.")
         return numbers
+
+
+def _check_inputs(session: Any, dtype: str) -> None:
+    """Raise `DamagedFileError` unless the graph takes numbers of the precision the file states."""
+    for entry in session.get_inputs():
+        found = {"tensor(float)": "float32", "tensor(double)": "float64"}.get(entry.type)
+        if entry.name == "x" and found != dtype:
+            raise DamagedFileError(f"It takes numbers in {found or entry.type}, but says {dtype}.")
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

@@ -9,8 +9,10 @@ from typing import Self
 from pbgnet.certificates import Certificate, DisagreementSubject, ExportedNetwork, Inputs
 from pbgnet.exceptions import DamagedFileError, PBGNetError
 from pbgnet.records import parse_json
+from pbgnet.validation import check_name, positive_int
 
 FORMAT, FORMAT_VERSION = "pbgnet-onnx", "1"
+DTYPES = ("float32", "float64")
 FILE_SEAL = "file_fingerprint"
 UNSEALED = "0" * 64
 # A key and its value in the file: the value is field 2 of its entry (0x12) and 64 (0x40) bytes long.
@@ -87,16 +89,16 @@ class Metadata:
                 f"{found[1]!r:.20}."
             )
         try:
-            numeric, text = (parse_json(texts[key]) for key in ("numeric_columns", "text_columns"))
+            numeric, text = (_columns(texts, key) for key in ("numeric_columns", "text_columns"))
             return cls(
-                network=texts["network"],
-                dtype=texts["dtype"],
+                network=check_name("network", texts["network"], COVERS),
+                dtype=check_name("dtype", texts["dtype"], DTYPES),
                 architecture=texts["architecture"],
                 inputs=Inputs.from_dict(parse_json(texts["inputs"])),
-                numeric_columns=None if numeric is None else tuple(numeric),
-                text_columns=None if text is None else tuple(text),
+                numeric_columns=numeric,
+                text_columns=text,
                 missing_text=parse_json(texts["missing_text"]),
-                workspace=int(texts["workspace"]),
+                workspace=positive_int("workspace", parse_json(texts["workspace"])),
                 weights_fingerprint=texts["weights_fingerprint"],
                 covers=texts["covers"],
                 statement=texts["statement"],
@@ -105,6 +107,14 @@ class Metadata:
             )
         except (KeyError, TypeError, ValueError, PBGNetError) as error:
             raise DamagedFileError(f"What it says of itself cannot be read: {error!s:.120}") from error
+
+
+def _columns(texts: dict[str, str], key: str) -> tuple[str, ...] | None:
+    """Read the names of columns, or null."""
+    names = parse_json(texts[key])
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise DamagedFileError(f"{key} must be a list of texts or null, got {names!r:.60}.")
+    return None if names is None else tuple(names)
 
 
 def coverage(network: str, certificate: Certificate | None) -> str:

@@ -1,9 +1,17 @@
-"""How the CPU kernels are compiled: for the processor at hand, once per machine."""
+"""How the CPU kernels are compiled: for the processor at hand, once per machine.
 
+Numba keeps the machine code in files beside the package (or where NUMBA_CACHE_DIR says), as pickles: whoever
+can write there can run code, as whoever can write into the package itself. Nothing that comes with a model is
+ever read from there. Files that are damaged are thrown away and made anew.
+"""
+
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numba
+
+from pbgnet.exceptions import DamagedCacheWarning
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,5 +33,39 @@ def _compile(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., 
     try:
         dispatcher: Callable[..., Any] = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # nowhere to keep the machine code: compile it anew in every process
-        dispatcher = numba.njit(**options)(function)
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+    if hasattr(dispatcher, "_cache"):  # not where NUMBA_DISABLE_JIT is set
+        _forgive_damage(dispatcher._cache)
     return dispatcher
+
+
+def _forgive_damage(cache: Any) -> None:
+    """Let a cache that cannot be read, or written, count as empty, and say so."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_none(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception as error:  # a pickle that was cut off or changed can raise anything
+            _tell(cache, "cannot be read", error)
+            _attempt(cache, cache.flush)
+            return None
+
+    cache.load_overload = load_or_none
+    cache.save_overload = lambda *arguments: _attempt(cache, save, *arguments)
+
+
+def _attempt(cache: Any, write: Callable[..., None], *arguments: Any) -> None:
+    try:
+        write(*arguments)
+    except Exception as error:  # a full disk, say, or files that a damaged index names
+        _tell(cache, "cannot be written", error)
+
+
+def _tell(cache: Any, what: str, error: Exception) -> None:
+    warnings.warn(
+        f"The compiled kernels in {cache.cache_path} {what} ({type(error).__name__}: {error!s:.80}). They "
+        "are compiled anew, which takes some seconds; remove that folder if it happens again.",
+        DamagedCacheWarning,
+        stacklevel=2,
+    )

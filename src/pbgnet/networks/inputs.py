@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.networks.sparse import SparseRows
-from pbgnet.validation import check_finite
+from pbgnet.validation import check_finite, refuse_masked
 
 PreparedRows = Tensor | SparseRows
 
@@ -37,6 +37,7 @@ def prepare_rows(
     """
     if sparse.issparse(x):
         return SparseRows(x, intercept=intercept, unit=unit, dtype=dtype, device=device)
+    refuse_masked("x", x)
     array = np.asarray(x, dtype=np.float64)
     rows = torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns of the others
     if unit:

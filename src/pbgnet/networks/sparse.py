@@ -23,15 +23,18 @@ class SparseRows:
         self, matrix: Any, *, intercept: bool, unit: bool, dtype: torch.dtype, device: torch.device | str
     ) -> None:
         csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+        csr.sum_duplicates()  # an entry stored in parts is their sum, which alone must be finite
         if not np.isfinite(csr.data).all():
             raise DomainError("The sparse examples hold NaN or infinity. Impute or drop such rows.")
         if intercept:
             csr = sparse.hstack([csr, np.ones((csr.shape[0], 1))], format="csr")
         if unit:
-            lengths = sparse.linalg.norm(csr, axis=1)
-            if (lengths == 0).any():
+            entries = np.diff(csr.indptr)
+            largest = abs(csr).max(axis=1).toarray().ravel()
+            if (largest == 0).any():
                 raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
-            csr.data /= np.repeat(lengths, np.diff(csr.indptr))
+            csr.data /= np.repeat(largest, entries)  # the squares below can neither overflow nor vanish
+            csr.data /= np.repeat(sparse.linalg.norm(csr, axis=1), entries)
         self._scipy = csr
         self._place(dtype, device)
 

@@ -43,7 +43,7 @@ class Memory(Record):
     max_categories: PositiveCount
     parse_numbers: bool
     named: bool
-    columns: tuple[SomeColumn, ...]
+    columns: Annotated[tuple[SomeColumn, ...], Limits(longest=2**17)]
 
     def __post_init__(self) -> None:
         super().__post_init__()

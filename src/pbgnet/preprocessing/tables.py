@@ -7,6 +7,7 @@ library is imported.
 import difflib
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.validation import check_readable
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """Types of the missing values of frame libraries, by name, for the libraries are not imported."""
@@ -75,7 +77,7 @@ def column_names(table: Any) -> tuple[str, ...] | None:
         return None
     names = tuple(str(name) for name in table.columns)
     if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise ShapeError(f"Two columns are named {twice!r}; give each column a name of its own.")
     return names
 
@@ -92,6 +94,7 @@ def as_table(X: Any) -> Any:  # noqa: N803
     array([[1.5, 'red'],
            [2, 'blue']], dtype=object)
     """
+    check_readable("X", X)
     if hasattr(X, "columns") or hasattr(X, "tocsr") or isinstance(X, np.ndarray):
         return X
     return np.asarray(X, dtype=object)
@@ -125,16 +128,19 @@ def count_rows(table: Any) -> int:
     2
     """
     shape = getattr(table, "shape", None)
+    if not shape and not hasattr(table, "__len__"):
+        raise ShapeError(f"A table of rows is needed, got {type(table).__name__}.")
     return int(shape[0]) if shape else len(table)
 
 
 def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
     """Raise `ShapeError` unless both name the same columns, in whatever order; suggests near names."""
-    extra = [name for name in found if name not in set(expected)]
-    absent = [name for name in expected if name not in set(found)]
+    wanted, given = set(expected), set(found)
+    extra = [name for name in found if name not in wanted]
+    absent = [name for name in expected if name not in given]
 
     def with_near_name(name: str) -> str:
-        near = difflib.get_close_matches(name, extra, n=1)
+        near = difflib.get_close_matches(name[:100], [other[:100] for other in extra[:100]], n=1)
         return f"{name!r} (is it {near[0]!r}?)" if near else repr(name)
 
     if absent:
@@ -161,6 +167,7 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
         found = column_names(table) or ()
         keys = dict(zip(found, table.columns, strict=True))
         return [_read_column(name, table[keys[name]]) for name in (found if names is None else names)]
+    check_readable("The table", table)
     array = np.asarray(table)
     if array.ndim != 2:
         raise ShapeError(f"A table must have rows and columns, got an array of shape {array.shape}.")

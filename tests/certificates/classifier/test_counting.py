@@ -311,6 +311,48 @@ def test_rows_that_were_trained_on_are_refused(data):
         certify(lambda t: sign(t.toarray()), sparse.csr_matrix(x), y, training_data=leaked)
 
 
+def test_rows_that_were_trained_on_are_refused_in_another_precision_or_table(data):
+    pd = pytest.importorskip("pandas")
+    x, y = data
+    train_x, train_y = make_data(100, 1)
+    leaked = np.r_[train_x, x[7:8]]
+    coarse = np.r_[train_x, x[7:8].astype(np.float32)]  # in a table of float64
+    for table in (leaked.astype(np.float32), coarse, sparse.csr_matrix(leaked.astype(np.float32))):
+        with pytest.raises(PriorLeakageError, match=r"1 of the 200 rows .* float32"):
+            certify(sign, x, y, training_data=table)
+    with pytest.raises(PriorLeakageError, match=r"with their labels.* float32"):
+        certify(sign, x.astype(np.float32), y, training_data=(leaked, np.r_[train_y, y[7:8]]))
+    certify(sign, x, y, training_data=train_x.astype(np.float32))
+    # One more column: its target, say. Named columns are compared by name, others cannot be.
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame(leaked, columns=names).assign(target=0)
+    for mine, theirs in [(names, ["target", "c", "a", "b"]), (["c", "b", "a"], ["b", "a"])]:
+        rows = pd.DataFrame(x, columns=names)[mine]
+        with pytest.raises(PriorLeakageError, match="row 7"):
+            certify(lambda t: sign(t[names].to_numpy()), rows, y, training_data=frame[theirs])
+        texts = frame[theirs].astype(np.float32).assign(word="w")
+        with pytest.raises(PriorLeakageError, match="float32"):
+            certify(lambda t: sign(t[names].to_numpy()), rows.assign(word="w"), y, training_data=texts)
+    with pytest.raises(ShapeError, match=r"columns of shape \(4,\).* named columns"):
+        certify(sign, x, y, training_data=np.c_[np.zeros(101), leaked])
+    with pytest.raises(ShapeError, match="named columns"):
+        certify(
+            lambda t: sign(t.to_numpy()), pd.DataFrame(x, columns=names), y, training_data=frame.to_numpy()
+        )
+
+
+def test_masked_values_are_refused(data):
+    x, y = data
+    table, labels = np.ma.array(x, mask=x > 1), np.ma.array(y, mask=np.arange(200) < 3)
+    with pytest.raises(DomainError, match=r"X is masked in \d+ of 600 places"):
+        certify(sign, table, y)
+    with pytest.raises(DomainError, match=r"y is masked in 3 of 200 places.*drop those rows"):
+        certify(sign, x, labels)
+    with pytest.raises(DomainError, match="masked"):
+        certify(sign, x, y, training_data=table)
+    certify(sign, np.ma.array(x), np.ma.array(y))  # nothing is hidden
+
+
 def test_our_estimators_remember_their_rows(data):
     x, y = data
     fitted = PBGDClassifier(random_state=0).fit(x, y)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pbgnet.certificates import Classes, Inputs
-from pbgnet.exceptions import LabelError
+from pbgnet.certificates.data import fingerprint_labels, label_values
+from pbgnet.exceptions import DamagedFileError, DomainError, LabelError
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,31 @@ def test_classes_are_gathered_in_order():
         Classes.of(["b"], [1])
     with pytest.raises(LabelError, match=r"numbers with decimals, such as 0\.7, where the labels are whole"):
         Classes((0, 1)).places([0.7, 0.1], "The classifier answers with")
+
+
+def test_whole_numbers_that_do_not_fit_are_refused_rather_than_wrapped():
+    largest = 2**63 - 1
+    assert label_values(np.array([0, largest], dtype=np.uint64)).tolist() == [0, largest]
+    assert label_values([-1, largest]).tolist() == [-1, largest]
+    for labels in (
+        np.array([0, 2**63], dtype=np.uint64),
+        np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64),
+        np.array([0, 2**64], dtype=object),
+        [2**63, 2**63 + 1, -1],  # NumPy makes float64 of them
+        [-(2**63) - 1, 0],
+    ):
+        with pytest.raises(LabelError, match=r"64 bits with a sign.*as text"):
+            label_values(labels)
+        with pytest.raises(LabelError, match="64 bits"):
+            fingerprint_labels(labels)
+    with pytest.raises(LabelError, match=r"2\*\*53"):
+        label_values([2**53 + 1, 0.5])
+    with pytest.raises(LabelError, match="64 bits"):
+        Classes((0, 2**63))
+    with pytest.raises(DamagedFileError, match="64 bits"):
+        Classes.from_dict({"type": "int", "values": [0, 10**30]})
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(DomainError, match="y is masked in 1 of 2 places"):
+        label_values(np.ma.array([0, 1], mask=[True, False]))

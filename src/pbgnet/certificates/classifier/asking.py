@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.certificates.data import label_values
-from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
+from pbgnet.exceptions import DtypeError, LabelError, ShapeError
+from pbgnet.validation import refuse_masked
 
 
 def predict_function(model: Any) -> Callable[[Any], Any]:
@@ -36,11 +37,7 @@ def as_array(name: str, answer: Any) -> NDArray[Any]:
     DtypeError
         If NumPy cannot read it, as a tensor of a precision that NumPy does not have.
     """
-    if np.ma.is_masked(answer):
-        raise DomainError(
-            f"{name} is masked in {int(np.ma.getmaskarray(answer).sum())} of {answer.size} places; every row "
-            "needs a value of its own."
-        )
+    refuse_masked(name, answer)
     try:
         if hasattr(answer, "detach") and hasattr(answer, "cpu"):  # a tensor, perhaps on a GPU
             answer = answer.detach().cpu()

@@ -64,9 +64,11 @@ def certify(
     confidence : float, default=0.95
         Probability with which everything that is claimed holds, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
-        What the classifier was fitted on, to see that no row of X is among it. Our own estimators and
-        certified models remember their rows, saved ones as well, and are checked in any case, also as the
-        last step of a pipeline.
+        What the classifier was fitted on, to see that no row of X is among it, as it is or with all its
+        numbers rounded to float32. Frames are compared in the columns both have, if one has all those of the
+        other; anything else needs the columns of X in the same order. Our own estimators and certified
+        models remember their rows, saved ones as well, and are checked in any case, also as the last step of
+        a pipeline.
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
     n_models : int, default=1
@@ -90,9 +92,9 @@ def certify(
     PriorLeakageError
         If the classifier has seen one of the rows.
     LabelError, ShapeError
-        If it does not answer with one label per row.
+        If it does not answer with one label per row, or the training data have other columns.
     UnknownNameError, OptionError, DtypeError, DomainError
-        If there is no such loss, or it is not one number in [0, 1] per row.
+        If there is no such loss, or it is not one number in [0, 1] per row; or X or y is masked.
     UncertifiedError
         If the classifier or the loss changes the rows in place, or the loss of a row depends on other rows.
 

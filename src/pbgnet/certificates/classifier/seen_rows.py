@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data import DUPLICATES_ADVICE, check_apart, count_duplicates, row_fingerprints
 from pbgnet.certificates.network import CertifiedModel
-from pbgnet.exceptions import DuplicateRowsWarning
+from pbgnet.exceptions import DuplicateRowsWarning, ShapeError
 from pbgnet.preprocessing import column_names
 
 
@@ -21,13 +21,7 @@ def refuse_seen_rows(
     """Return the fingerprints of the rows, or raise if the model has seen one; warn of duplicates."""
     rows = row_fingerprints(X)
     if training_data is not None:
-        table, labels = training_data if isinstance(training_data, tuple) else (training_data, None)
-        columns = column_names(X)
-        if labels is None or y is None:
-            check_apart(rows, row_fingerprints(table, columns=columns), "the classifier in training")
-        else:
-            seen = row_fingerprints(table, labels, columns)
-            check_apart(row_fingerprints(X, y), seen, "the classifier in training, with their labels")
+        _refuse_training_rows(X, y, training_data)
     refuse_rows_of_fit(model, X)
     if count := count_duplicates(rows):
         warnings.warn(
@@ -36,6 +30,41 @@ def refuse_seen_rows(
             stacklevel=3,
         )
     return rows
+
+
+def _refuse_training_rows(X: Any, y: ArrayLike | None, training_data: Any) -> None:  # noqa: N803
+    """Raise if a row is among the training data, in the columns both have, also as one rounded to float32."""
+    table, labels = training_data if isinstance(training_data, tuple) else (training_data, None)
+    columns = _common_columns(X, table)
+    what = "the classifier in training"
+    if labels is None or y is None:
+        labels = y = None
+    else:
+        what += ", with their labels"
+    exact, rounded = (row_fingerprints(X, y, columns, rounding=how) for how in ("exact", "float32"))
+    seen, seen_rounded = (
+        row_fingerprints(table, labels, columns, rounding=how) for how in ("exact", "float32")
+    )
+    check_apart(exact, seen, what)
+    check_apart(rounded, seen, f"{what}, rounded to float32")
+    check_apart(exact, seen_rounded, f"{what}, before they were rounded to float32")
+
+
+def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
+    """Return the columns to compare two tables in; None for all, where they go by their places."""
+    names, others = column_names(X), column_names(table)
+    if names is not None and others is not None:
+        if set(names) <= set(others):
+            return names
+        if set(others) <= set(names):
+            return others
+    found, seen = (np.shape(part)[1:] for part in (X, table))
+    if found != seen:
+        raise ShapeError(
+            f"The training data have columns of shape {seen}, X has {found}, so that their rows cannot be "
+            "compared; give the same columns in the same order, or both as frames with named columns."
+        )
+    return None
 
 
 def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803

@@ -20,6 +20,7 @@ from pbgnet.preprocessing import (
     parse_number,
     read_columns,
 )
+from pbgnet.validation import check_name, check_readable
 
 BLOCK = 4096
 
@@ -40,7 +41,7 @@ def row_fingerprints(
     y: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
     *,
-    rounded: bool = False,
+    rounding: str = "exact",
 ) -> NDArray[np.uint64]:
     """Fingerprint each row of a table, whatever container it is in.
 
@@ -52,10 +53,11 @@ def row_fingerprints(
     y : array_like, shape (n,), optional
         Labels, which then count as well.
     columns : sequence of str, optional
-        Names of the columns of the table to compare with: a frame that has the same ones is read in this
-        order.
-    rounded : bool, default=False
-        Round numbers to 20 bits, about six digits: rows that differ by less mostly have one fingerprint.
+        Names of the columns of the table to compare with: a frame that has all of them is read in this
+        order, and its other columns do not count.
+    rounding : {"exact", "float32", "six digits"}, default="exact"
+        What numbers count as. Rounded to 20 bits, about six digits, rows that differ by less mostly have one
+        fingerprint.
 
     Returns
     -------
@@ -69,12 +71,14 @@ def row_fingerprints(
     >>> bool(one == two), bool(one == three)
     (True, False)
     """
+    check_readable("X", X)
     labels = None if y is None else [repr(label) for label in label_values(y).tolist()]
     n = count_rows(X)
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
     found = np.empty(n, dtype=np.uint64)
-    for k, content in enumerate(_contents(X, columns, _to_six_digits if rounded else np.asarray)):
+    read = ROUNDINGS[check_name("rounding", rounding, ROUNDINGS)]
+    for k, content in enumerate(_contents(X, columns, read)):
         digest = hashlib.blake2b(content, digest_size=8)
         if labels is not None:
             digest.update(labels[k].encode("utf-8", "surrogatepass"))
@@ -159,7 +163,7 @@ def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes
         yield from _numbers(read(numbers.reshape(len(numbers), -1)))
         return
     found = column_names(X)
-    order = names if names is not None and found is not None and set(found) == set(names) else None
+    order = names if names is not None and found is not None and set(names) <= set(found) else None
     columns = read_columns(X if array is None else array, order)
     if all(column.numbers is not None for column in columns):
         yield from _numbers(read(np.stack([np.asarray(column.numbers) for column in columns], axis=1)))
@@ -197,3 +201,11 @@ def _numbers(block: NDArray[Any]) -> Iterator[bytes]:
     values = np.where(np.isnan(values), np.nan, values)
     for row in values:
         yield row.tobytes()
+
+
+def _to_single(numbers: NDArray[Any]) -> NDArray[Any]:
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers, dtype=np.float64).astype(np.float32).astype(np.float64)
+
+
+ROUNDINGS: dict[str, Read] = {"exact": np.asarray, "float32": _to_single, "six digits": _to_six_digits}

@@ -19,6 +19,7 @@ from torch import Tensor
 from pbgnet.certificates.data.labels import label_values
 from pbgnet.exceptions import DtypeError, UncertifiedError
 from pbgnet.preprocessing import Column, as_numbers, column_names, count_rows, is_frame, read_columns
+from pbgnet.validation import check_readable
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -34,6 +35,7 @@ def fingerprint_array(array: Any) -> str:
     and 1.0. Whole numbers are distinguished from others, sparse matrices from dense ones; the order in
     which a sparse matrix stores its entries is not.
     """
+    check_readable("The array", array)
     digest = hashlib.sha256()
     if hasattr(array, "tocsr"):
         csr = array.tocsr(copy=True)
@@ -129,6 +131,7 @@ def fingerprint_features(X: Any) -> str:  # noqa: N803
     Numbers without names are hashed as the float64 they are used as, in whatever form they come: truth
     values, whole numbers, lists and arrays of objects.
     """
+    check_readable("X", X)
     if hasattr(X, "tocsr"):
         return fingerprint_array(X)
     if is_frame(X):
@@ -201,6 +204,8 @@ def _update(digest: "_Hash", array: NDArray[Any], as_type: str | None = None) ->
     if array.dtype.kind not in kinds:
         raise DtypeError(f"Only numbers and truth values have a fingerprint as an array, got {array.dtype}.")
     target = np.dtype(as_type or kinds[array.dtype.kind])
+    if array.dtype.kind == "u" and target.kind == "i" and array.size and int(array.max()) >= 2**63:
+        raise DtypeError("Whole numbers from 2**63 on have no fingerprint as int64; convert them to float64.")
     digest.update(f"array:{target.str}:{array.shape}\n".encode())
     rows = array.reshape(1) if array.ndim == 0 else array
     step = max(1, BLOCK // max(1, int(np.prod(rows.shape[1:], dtype=np.int64))))

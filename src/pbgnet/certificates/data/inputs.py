@@ -12,6 +12,7 @@ from pbgnet.certificates.data.labels import Classes
 from pbgnet.exceptions import DamagedFileError, DtypeError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, as_numbers, check_columns, column_names, read_columns
 from pbgnet.records import read_keys
+from pbgnet.validation import check_readable
 
 SCHEMA = "pbgnet-preprocessing"
 SCHEMA_VERSION = 1
@@ -60,6 +61,7 @@ class Inputs:
 
     def features(self, X: Any, n_features: int | None = None) -> Any:  # noqa: N803
         """Return a table as float64, shape (n, n_features); sparse matrices stay sparse."""
+        check_readable("X", X)
         if self.preprocessor is not None:
             return self.preprocessor.transform(X)
         found = column_names(X)

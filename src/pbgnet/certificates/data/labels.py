@@ -1,7 +1,7 @@
 """Labels in the user's own words, and the classes they come from: one codec for two classes and more."""
 
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.exceptions import DamagedFileError, LabelError, PBGNetError, ShapeError
 from pbgnet.records import read_keys
+from pbgnet.validation import check_readable
 
 Label = str | int | bool | float
 
@@ -22,7 +23,10 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
 
     One column of them, shape (n, 1), is taken as well.
     """
+    check_readable("y", y)
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.dtype.kind == "f" and not hasattr(y, "dtype") and (np.abs(values) >= 2.0**53).any():
+        values = np.asarray(y, dtype=object)  # whole numbers that NumPy has rounded
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -38,10 +42,12 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
             raise LabelError(
                 f"Labels must be all text, all numbers or all true/false, without gaps; got {kinds}."
             )
-        values = np.array(items)
+        values = _number_labels(items)
     if values.dtype.kind == "b":
         return values
     if values.dtype.kind in "iu":
+        if values.dtype.kind == "u" and values.size:
+            _check_whole(int(values.max()))
         return values.astype(np.int64)
     if values.dtype.kind != "f":
         raise LabelError(f"Labels must be text, numbers or true/false, got {values.dtype}.")
@@ -49,6 +55,27 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
         raise LabelError("Labels hold missing values or infinity; drop those rows first.")
     whole = values.astype(np.int64) if (np.abs(values) < 2.0**53).all() else values
     return whole if (whole == values).all() and whole.dtype.kind == "i" else values.astype(np.float64)
+
+
+def _number_labels(items: list[Any]) -> NDArray[Any]:
+    """Return numbers as an array that tells apart what Python does: whole ones as int64."""
+    whole = [int(item) for item in items if isinstance(item, Integral)]
+    if whole:
+        _check_whole(min(whole))
+        _check_whole(max(whole))
+    if len(whole) == len(items):
+        return np.array(whole, dtype=np.int64)
+    if whole and max(map(abs, whole)) > 2**53:
+        raise LabelError("Labels mix numbers with decimals and whole ones beyond 2**53; write them as text.")
+    return np.array(items)
+
+
+def _check_whole(label: int) -> None:
+    if not -(2**63) <= label < 2**63:
+        raise LabelError(
+            f"The label {label!r:.40} does not fit into 64 bits with a sign, so that it could be taken for "
+            "another one; write such labels as text."
+        )
 
 
 @dataclass(frozen=True)
@@ -79,6 +106,9 @@ class Classes:
             )
         if len(set(plain)) != len(plain) or any(not -np.inf < x < np.inf for x in plain if type(x) is float):
             raise LabelError(f"The classes must be different finite labels, got {plain!r:.80}.")
+        for label in plain:
+            if type(label) is int:
+                _check_whole(label)
         object.__setattr__(self, "labels", tuple(plain))
 
     @classmethod

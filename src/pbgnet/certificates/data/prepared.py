@@ -93,7 +93,7 @@ class PreparedTable:
     @functools.cached_property
     def near_copies(self) -> str:
         """A note on certified rows that repeat another row of the table to six digits only."""
-        rows, rounded = self.split.certified_rows, row_fingerprints(self.X, rounded=True)
+        rows, rounded = self.split.certified_rows, row_fingerprints(self.X, rounding="six digits")
         return note_on_near_copies(rounded[rows], self.n_duplicates, np.delete(rounded, rows))
 
     def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
 from pbgnet.records import Limits, OpenProbability, Record, Seed
+from pbgnet.validation import positive_int, positive_real, refuse_masked
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,12 @@ def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
     >>> len(draw_prior_rows(10, 0.5, seed=0))
     5
     """
+    if positive_int("n", n) < 2:
+        raise DomainError(f"n must be at least 2, a row for the prior and one to certify; got {n}.")
+    if not positive_real("fraction", fraction) < 1:
+        raise DomainError(f"fraction must lie between 0 and 1, e.g. 0.5, got {fraction!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise DomainError(f"seed must be a whole number of at least 0, got {seed!r:.60}.")
     count = min(max(1, round(fraction * n)), n - 1)
     return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)
 
@@ -209,6 +216,7 @@ def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
 
 def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
     """Return indices of rows as a read-only int64 array, none of them negative or twice."""
+    refuse_masked(name, rows)
     array: NDArray[Any] = np.asarray(rows)
     if array.size == 0:
         array = array.astype(np.int64)

@@ -12,6 +12,7 @@ from pbgnet.certificates.format.certificate import (
 )
 from pbgnet.certificates.format.numbers import round_up
 from pbgnet.certificates.format.subjects import (
+    MOST_SAMPLES,
     AggregationRecord,
     ClassifierSubject,
     DisagreementSubject,
@@ -23,6 +24,7 @@ from pbgnet.certificates.format.subjects import (
 )
 
 __all__ = [
+    "MOST_SAMPLES",
     "AggregationRecord",
     "Certificate",
     "Choices",

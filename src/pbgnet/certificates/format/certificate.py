@@ -29,6 +29,9 @@ from pbgnet.records import (
 
 SCHEMA = "pbgnet-certificate"
 
+FEW = Limits(longest=64)
+"""What an issued certificate has a handful of; a file cannot make `verify` work through more."""
+
 VERSIONS: dict[int, ModuleType] = {1: version1}
 """Readers, writers and words; the last is what certificates are issued in."""
 
@@ -65,9 +68,9 @@ class Choices(Record):
     """
 
     certificate: str
-    on_prior_rows: tuple[str, ...] = ()
-    unions: tuple[Union, ...] = ()
-    candidates: tuple[str, ...] = ()
+    on_prior_rows: Annotated[tuple[str, ...], FEW] = ()
+    unions: Annotated[tuple[Union, ...], FEW] = ()
+    candidates: Annotated[tuple[str, ...], FEW] = ()
 
     @property
     def n_shares(self) -> int:
@@ -138,8 +141,8 @@ class Words(Record):
     """The sentences and the seal as a file holds them; the certificate makes them anew from its content."""
 
     statement: str
-    predictors: tuple[str, ...]
-    assumptions: tuple[str, ...]
+    predictors: Annotated[tuple[str, ...], FEW]
+    assumptions: Annotated[tuple[str, ...], FEW]
     comparison: str
     seal: Sha256
 
@@ -195,8 +198,8 @@ class Certificate(Record):
     delta: OpenProbability
     n_priors: PositiveCount
     delta_per_prior: OpenProbability
-    claims: tuple[Claim, ...]
-    alternatives: tuple[Claim, ...]
+    claims: Annotated[tuple[Claim, ...], Limits(longest=4096)]  # one per class, perhaps
+    alternatives: Annotated[tuple[Claim, ...], FEW]
     choices: Choices
     inputs: CountedRows
     subject: Subject

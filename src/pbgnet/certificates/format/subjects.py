@@ -16,6 +16,9 @@ from pbgnet.records import (
     Sha256,
 )
 
+MOST_SAMPLES = 100_000
+"""Most draws per row of a sampled risk: `verify` makes them all again."""
+
 Size = Annotated[int, Limits(low=1, high=2**31)]
 
 
@@ -24,7 +27,7 @@ class NetworkRecord(Record):
     """The sizes of the network, after preprocessing; see `pbgnet.networks.Architecture`."""
 
     n_features: Size
-    hidden_layer_sizes: tuple[Size, ...]
+    hidden_layer_sizes: Annotated[tuple[Size, ...], Limits(longest=1024)]
     intercept: bool
 
 
@@ -45,7 +48,7 @@ class AggregationRecord(Record):
 
     method: Annotated[str, Limits(choices=("fourier", "monte_carlo"))]
     tolerance: Annotated[float, Limits(low=0.0, high=1.0, open_low=True)]
-    n_samples: PositiveCount | None = None
+    n_samples: Annotated[int, Limits(low=1, high=MOST_SAMPLES)] | None = None
     seed: Seed | None = None
 
 

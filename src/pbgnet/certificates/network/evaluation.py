@@ -14,6 +14,7 @@ from pbgnet.aggregation import DEFAULT_TOLERANCE, Fourier
 from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
 from pbgnet.networks import AggregatedNetwork
+from pbgnet.validation import refuse_masked
 
 TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
 """Largest truncation error of a layer in a certificate."""
@@ -193,6 +194,7 @@ def check_precise(answers: Answers) -> None:
 
 def row_count(x: Any) -> int:
     """Return the number of rows of a two-dimensional array of any kind."""
+    refuse_masked("x", x)
     shape = getattr(x, "shape", None)
     if shape is None or len(shape) != 2:
         found = type(x).__name__ if shape is None else f"shape {tuple(shape)}"

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Real
 
 from pbgnet.bounds import Constant, split_delta
+from pbgnet.certificates.format import MOST_SAMPLES
 from pbgnet.choices import CERTIFICATES
-from pbgnet.exceptions import DomainError, LabelError, OptionError
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
 
 # Fewer rows of a class say nothing about it.
@@ -40,7 +42,8 @@ class Terms:
             if self.n_samples is not None or self.seed is not None:
                 raise OptionError("n_samples and seed belong to aggregation='monte_carlo'.")
             return
-        positive_int("n_samples", self.n_samples)
+        if positive_int("n_samples", self.n_samples) > MOST_SAMPLES:
+            raise DomainError(f"n_samples must be at most {MOST_SAMPLES}, got {self.n_samples}.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise OptionError(f"aggregation='monte_carlo' needs a seed, a whole number; got {self.seed!r}.")
         if self.certificate not in ("seeger", "mixture") or self.class_conditional:
@@ -74,9 +77,11 @@ def check_class_size(label: str, count: int) -> None:
         )
 
 
-def delta_of(confidence: float) -> float:
+def delta_of(confidence: object) -> float:
     """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044."""
-    value = float(confidence)
+    if isinstance(confidence, bool) or not isinstance(confidence, Real):
+        raise DtypeError(f"confidence must be a number such as 0.95, got {confidence!r:.60}.")
+    value = float(confidence) if 0 < confidence < 1 else -1.0  # a whole number may be too large for a float
     if not 0.0 < value < 1.0:
-        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r}.")
+        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r:.60}.")
     return float(1 - Decimal(repr(value)))

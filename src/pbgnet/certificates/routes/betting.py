@@ -16,7 +16,7 @@ Share = Annotated[float, Limits(low=0.0, high=1.0, open_low=True)]
 class BettingSettings(Settings):
     """The bets, shares of the capital; each begins with as much of it as the others."""
 
-    bets: tuple[Share, ...]
+    bets: Annotated[tuple[Share, ...], Limits(longest=1024)]
 
 
 @dataclass(frozen=True)

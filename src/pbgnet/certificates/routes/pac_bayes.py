@@ -89,8 +89,8 @@ class LossSettings(Settings):
     """
 
     constant: Annotated[str, Limits(choices=("maurer", "paper"))] | None = None
-    c: tuple[Positive, ...] | None = None
-    weights: tuple[Positive, ...] | None = None
+    c: Annotated[tuple[Positive, ...], Limits(longest=1024)] | None = None
+    weights: Annotated[tuple[Positive, ...], Limits(longest=1024)] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

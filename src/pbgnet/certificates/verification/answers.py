@@ -121,7 +121,7 @@ def check_rows(case: AnswersCase) -> Outcome:
 def check_duplicates(case: AnswersCase) -> Outcome:
     """Count again the rows that repeat another; near copies are on trust."""
     found = count_duplicates(row_fingerprints(case.X))
-    near = note_on_near_copies(row_fingerprints(case.X, rounded=True), found)
+    near = note_on_near_copies(row_fingerprints(case.X, rounding="six digits"), found)
     return compare_duplicates(case.certificate.inputs.n_duplicates, found, near)
 
 

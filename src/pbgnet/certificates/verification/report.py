@@ -111,7 +111,8 @@ class VerificationReport:
         return tuple(step for step in self.steps if step.status == status)
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.steps), self.summary])
+        # A name in the data that holds the end of a line must not look like a line of the report.
+        return "\n".join(r"\n".join(str(line).splitlines()) for line in (*self.steps, self.summary))
 
 
 def verify(
@@ -185,7 +186,8 @@ def verify(
             skipped = [_not_computed(name, "the model could not be read") for name in names]
             return VerificationReport((read, *skipped))
     if isinstance(certified, CertifiedModel):
-        for name, given in {"model": model, "loss": loss}.items():
+        given_here = {"model": model, "loss": loss, "reference": reference, "reference_data": reference_data}
+        for name, given in given_here.items():
             if given is not None:
                 raise OptionError(
                     f"{name} is for a classifier that is not stored, and this is the certificate of a "
