@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
+from typing import Any
 
 from pbgnet.bounds import Constant, split_delta
 from pbgnet.certificates.format import MOST_SAMPLES
@@ -77,7 +78,7 @@ def check_class_size(label: str, count: int) -> None:
         )
 
 
-def delta_of(confidence: object) -> float:
+def delta_of(confidence: Any) -> float:
     """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044."""
     if isinstance(confidence, bool) or not isinstance(confidence, Real):
         raise DtypeError(f"confidence must be a number such as 0.95, got {confidence!r:.60}.")
