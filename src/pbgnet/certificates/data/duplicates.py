@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -130,7 +131,7 @@ def _contents(X: Any, names: Sequence[str] | None) -> Iterator[bytes]:  # noqa: 
         return
     for row in zip(*map(_cells, columns), strict=True):
         if all(isinstance(cell, float) for cell in row):
-            yield from _numbers(np.array([row]))
+            yield struct.pack(f"={len(row)}d", *row)  # as `_numbers` writes them
         else:
             yield repr(row).encode("utf-8", "surrogatepass")
 
@@ -141,7 +142,8 @@ def _cells(column: Column) -> list[float | str]:
     Each cell by itself, so that a row is the same in a part of the table, and in a CSV read as texts.
     """
     if column.numbers is not None:
-        return [number + 0.0 for number in column.numbers.tolist()]  # -0.0 becomes 0.0
+        # One kind of NaN, and -0.0 becomes 0.0.
+        return [math.nan if math.isnan(number) else number + 0.0 for number in column.numbers.tolist()]
     read: dict[str | None, float | str] = {None: math.nan}
     for text in filter(None, dict.fromkeys(column.texts or ())):
         number = parse_number(text)
