@@ -1,5 +1,6 @@
 """What is asked of a certificate: at which confidence, by which route, about which rates."""
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -78,11 +79,14 @@ def check_class_size(label: str, count: int) -> None:
         )
 
 
-def delta_of(confidence: object) -> float:
+def delta_of(confidence: Any) -> float:
     """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044."""
     if isinstance(confidence, bool) or not isinstance(confidence, Real):
         raise DtypeError(f"confidence must be a number such as 0.95, got {confidence!r:.60}.")
-    number: Any = confidence
-    if not 0 < number < 1 or not 0.0 < float(number) < 1.0:  # a whole number may be too large for a float
+    try:
+        value = float(confidence)
+    except OverflowError:  # a whole number of hundreds of digits
+        value = math.inf
+    if not 0.0 < value < 1.0:
         raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r:.60}.")
-    return float(1 - Decimal(repr(float(number))))
+    return float(1 - Decimal(repr(value)))
