@@ -89,7 +89,7 @@ def replace_folder(
     """
     target = final_place(folder)
     if target.parent.is_dir():
-        with _locked(target.parent):
+        with locked(target.parent):
             _recover(target, ours)
             _check_replaceable(target, overwrite, marker)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def replace_folder(
         yield fresh
         for path in (*fresh.iterdir(), fresh):
             _fsync(path)
-        with _locked(target.parent):
+        with locked(target.parent):
             _check_replaceable(target, overwrite, marker)  # something may have come there meanwhile
             aside = _swap(fresh, target)
             _keep_other_files(aside, target, ours)
@@ -261,8 +261,11 @@ def _claimed(folder: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def _locked(parent: Path) -> Iterator[None]:
-    """Wait for the lock of a folder in which others are put in place; without one where there are none."""
+def locked(parent: Path) -> Iterator[None]:
+    """Wait until no other process puts a folder in its place here, and keep it from doing so meanwhile.
+
+    Where there are no locks, nobody waits.
+    """
     with contextlib.ExitStack() as stack:
         if fcntl is not None:
             with contextlib.suppress(OSError):  # a file system without locks, or a folder not to be read

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,15 @@ from pbgnet.certificates.data import Inputs, Split
 from pbgnet.certificates.format import Certificate, DisagreementSubject, NetworkRecord
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
-from pbgnet.files import LARGEST_JSON, check_size, read_json, replace_folder, standing_folder
+from pbgnet.files import (
+    LARGEST_JSON,
+    check_size,
+    final_place,
+    locked,
+    read_json,
+    replace_folder,
+    standing_folder,
+)
 from pbgnet.networks import AggregatedNetwork
 
 CERTIFICATE = "certificate.json"
@@ -34,7 +43,7 @@ PREDICTIONS = "predictions.json"
 LISTS = ("prior_rows", "certified_rows", "row_fingerprints")
 """Tensors that are no weights, and are always there."""
 
-MOST_READINGS = 20
+MOST_READINGS = 5
 """So often a folder is read again that is replaced at this very moment."""
 
 Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
@@ -212,22 +221,24 @@ def _read_one_version(
     Whoever replaces a folder renames it, so that other files stand there afterwards; files that were changed
     in place do not fit the certificate.
     """
-    for _ in range(MOST_READINGS):
-        path = standing_folder(folder)
-        before = _standing_files(path)
-        try:
-            if not path.is_dir():
-                raise DamagedFileError(f"There is no model folder {folder}.")
-            certified = read(path)
-            problem = certified.mismatch() if check else ""
-            if problem:
-                raise DamagedFileError(f"{path} is not what its certificate speaks of: {problem}.")
-        except (DamagedFileError, OSError):
-            if _standing_files(standing_folder(folder)) == before:
-                raise
-        else:
-            if _standing_files(standing_folder(folder)) == before:
-                return certified
+    for reading in range(MOST_READINGS):
+        # Whoever was disturbed once has others wait, where the file system can.
+        with locked(final_place(folder).parent) if reading else nullcontext():
+            path = standing_folder(folder)
+            before = _standing_files(path)
+            try:
+                if not path.is_dir():
+                    raise DamagedFileError(f"There is no model folder {folder}.")
+                certified = read(path)
+                problem = certified.mismatch() if check else ""
+                if problem:
+                    raise DamagedFileError(f"{path} is not what its certificate speaks of: {problem}.")
+            except (DamagedFileError, OSError):
+                if _standing_files(standing_folder(folder)) == before:
+                    raise
+            else:
+                if _standing_files(standing_folder(folder)) == before:
+                    return certified
     raise DamagedFileError(f"{folder} was replaced {MOST_READINGS} times while it was read; try again later.")
 
 

@@ -90,19 +90,19 @@ def test_mixed_tables_gaps_and_labels_count():
 
 def test_rows_that_are_equal_to_six_digits_are_told_from_copies():
     X = np.array([[1.0, -3.25], [1.0 + 1e-9, -3.25], [1.0 + 1e-4, -3.25], [1.0, -3.25]])
-    near = row_fingerprints(X, rounded=True)
+    near = row_fingerprints(X, rounding="six digits")
     assert near[0] == near[1] == near[3] != near[2]
     for form in (sparse.csr_matrix(X), X.astype(object)):
-        np.testing.assert_array_equal(row_fingerprints(form, rounded=True), near)
+        np.testing.assert_array_equal(row_fingerprints(form, rounding="six digits"), near)
     mixed = np.array([["red", 1.5], ["red", 1.5 + 1e-9], ["blue", 1.5]], dtype=object)
-    one, two, three = row_fingerprints(mixed, rounded=True)
+    one, two, three = row_fingerprints(mixed, rounding="six digits")
     assert one == two != three
     said = "1 more equal another to six digits: that they are draws of their own is taken on trust"
     assert note_on_near_copies(near, count_duplicates(row_fingerprints(X))) == said
     assert note_on_near_copies(near[1:3], 0) == ""
     assert note_on_near_copies(near[1:3], 0, near[:1]) == said
     extremes = np.array([[5e-324], [1.7e308], [np.inf], [-np.inf], [np.nan], [0.0]])
-    assert len(set(row_fingerprints(extremes, rounded=True).tolist())) == 6
+    assert len(set(row_fingerprints(extremes, rounding="six digits").tolist())) == 6
 
 
 def test_many_sparse_rows_are_read_in_blocks(monkeypatch):
