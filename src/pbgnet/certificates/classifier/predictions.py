@@ -101,7 +101,7 @@ class CertifiedPredictions:
         """Return the fingerprint of classes, answers and losses."""
         return fingerprint_predictions(self.classes, self.predictions, self.reference, self.losses)
 
-    def prints(self) -> dict[str, tuple[str, str, str]]:
+    def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
         """Return what the certificate says of what is stored, what is found, and what a difference means."""
         stated = self.certificate.subject
         assert isinstance(stated, ClassifierSubject | DisagreementSubject)
@@ -119,7 +119,7 @@ class CertifiedPredictions:
 
     def mismatch(self) -> str:
         """Return where what is stored is not what the certificate speaks of; "" if it is."""
-        return differences(self.prints())
+        return differences(self.stated_and_found())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as plain JSON-able values; the certificate has its own form."""

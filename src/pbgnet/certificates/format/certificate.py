@@ -360,6 +360,8 @@ def certificate_schema() -> dict[str, Any]:
     }
 
 
-def differences(prints: Mapping[str, tuple[str, str, str]]) -> str:
+def differences(compared: Mapping[str, tuple[str, str, str]]) -> str:
     """Name where what is stated differs from what is found, with what that means; "" if nowhere."""
-    return "; ".join(f"{name} ({detail})" for name, (said, found, detail) in prints.items() if said != found)
+    return "; ".join(
+        f"{name} ({detail})" for name, (said, found, detail) in compared.items() if said != found
+    )

@@ -128,7 +128,7 @@ class CertifiedModel:
         """
         return vote_shares(self.decision_function(X))
 
-    def prints(self) -> dict[str, tuple[str, str, str]]:
+    def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
         """Return what the certificate says of the model itself, what is found, and what a difference means.
 
         The names are those of the steps of `verify` that need no data.
@@ -174,7 +174,7 @@ class CertifiedModel:
 
         Whether the certificate is right needs the data, and `verify`.
         """
-        return differences(self.prints())
+        return differences(self.stated_and_found())
 
     def require_own_certificate(self) -> None:
         """Raise `UncertifiedError` unless the model is what its certificate speaks of."""

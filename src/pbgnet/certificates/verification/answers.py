@@ -34,8 +34,8 @@ from pbgnet.exceptions import PriorLeakageError, ShapeError
 
 def check_predictions(case: AnswersCase) -> Outcome:
     """Fingerprint the answers that are stored, and what is said about who gave them."""
-    prints = case.certified.prints()
-    described, answers = prints["exported network"], prints["answers"]
+    compared = case.certified.stated_and_found()
+    described, answers = compared["exported network"], compared["answers"]
     return same(*(answers if described[0] == described[1] else described))
 
 

@@ -79,9 +79,9 @@ class NetworkCase(Case):
         return self.given
 
     @functools.cached_property
-    def prints(self) -> dict[str, tuple[str, str, str]]:
+    def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
         """What the certificate says of the model itself, and what is found."""
-        return self.model.prints()
+        return self.model.stated_and_found()
 
     @property
     def subject(self) -> NetworkSubject:

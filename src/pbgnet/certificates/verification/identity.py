@@ -50,7 +50,7 @@ def check_seal(case: Case) -> Outcome:
 
 def check_own(name: str) -> Callable[[NetworkCase], Outcome]:
     """Return a check of what the certificate says of the model itself: its sizes, weights or inputs."""
-    return lambda case: same(*case.prints[name])
+    return lambda case: same(*case.stated_and_found[name])
 
 
 def check_data(case: Case) -> Outcome:
