@@ -77,6 +77,13 @@ class StoreError(PBGNetError, OSError):
     """A store of results cannot be used as asked: another version wrote it, or it cannot be written."""
 
 
+class StudyStoppedError(PBGNetError, OSError):
+    """What is around the runs of a study failed: data, disk, memory, device or cluster.
+
+    Nothing is held against the runs; put it right and start the study again.
+    """
+
+
 class PBGNetWarning(UserWarning):
     """Base class of every warning given on purpose by pbgnet."""
 

@@ -1,6 +1,18 @@
 """``pbgnet reproduce``: a study from the command line, stopped and gone on with."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from urllib.error import URLError
+
 import pytest
+
+from pbgnet.datasets import load_dataset, pack
+from pbgnet.experiments import Store
 
 ARGUMENTS = ("reproduce", "smoke", "--algorithms", "mlp", "--device", "cpu", "--out")
 
@@ -50,6 +62,98 @@ def test_runs_that_fail_are_told(run, tmp_path, monkeypatch):
     result = run(*ARGUMENTS, tmp_path / "smoke")
     assert result.exit_code == 1
     assert "16 runs failed twice" in result.stderr
+
+
+    assert "--retry-failed tries again" in result.stderr
+    monkeypatch.undo()
+    assert run(*ARGUMENTS, tmp_path / "smoke").exit_code == 1
+    assert run(*ARGUMENTS, tmp_path / "smoke", "--retry-failed").exit_code == 0
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """Make a study of six batches of two runs each."""
+
+    def make(dataset, epochs=1):
+        study = tmp_path / "tiny.toml"
+        study.write_text(
+            f'datasets = ["{dataset}"]\nalgorithms = ["pbgnet"]\n[grid]\nlearning_rate = [0.1, 0.01]\n'
+            f"hidden_size = [2, 3, 4, 5, 6, 7]\n[common]\nmax_epochs = {epochs}\n"
+            f"plateau_patience = {epochs}\nstopping_patience = {epochs}\n"
+        )
+        return study
+
+    return make
+
+
+def results(folder):
+    with Store(folder / "runs.sqlite", read_only=True) as store:
+        return {record.spec: record.results for record in store.records()}, store.attempts()
+
+
+def test_without_data_nothing_is_held_against_the_runs(run, run_json, tiny, tmp_path, monkeypatch):
+    def unreachable(**options):
+        raise URLError("no route to host")
+
+    monkeypatch.setenv("PBGNET_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("pbgnet.datasets.openml.fetch_openml", unreachable)
+    (tmp_path / "empty").mkdir()
+    arguments = ("reproduce", tiny("ads"), "--device", "cpu", "--out", tmp_path / "out", "--data-dir")
+    for _ in range(2):
+        result = run(*arguments, tmp_path / "empty")
+        assert result.exit_code == 3
+        assert "The data cannot be had" in result.stderr
+        assert "ads is not here" in result.stderr
+    assert run_json(*arguments, tmp_path / "empty")["error"]["kind"] == "StudyStoppedError"
+    assert results(tmp_path / "out") == ({}, {})
+    pack([replace(load_dataset("moons", n=100), name="ads")], tmp_path / "data.npz")
+    found = run_json(*arguments, tmp_path / "data.npz")
+    assert (found["done"], found["failed"], found["exit_code"]) == (12, 0, 0)
+
+
+def begin(*arguments):
+    """Start a command in a process of its own."""
+    words = [sys.executable, "-m", "pbgnet.cli", *map(str, arguments)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_two_processes_share_a_store_and_train_no_run_twice(tiny, tmp_path):
+    arguments = ("reproduce", tiny("moons", 100), "--device", "cpu", "--out", tmp_path / "out", "--json")
+    processes = [begin(*arguments) for _ in range(2)]
+    for process in processes:
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        assert json.loads(output)["done"] == 12
+    assert list(results(tmp_path / "out")[1].values()) == [(True, 1)] * 12
+
+
+def test_a_killed_process_is_gone_on_with_at_once_to_the_same_results(run_json, tiny, tmp_path):
+    arguments = ("reproduce", tiny("moons", 100), "--device", "cpu", "--out")
+    process = begin(*arguments, tmp_path / "killed")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (  # some batches stored, another in training
+        (tmp_path / "killed" / "runs.sqlite").exists() and len(stored_so_far(tmp_path / "killed")) >= 2
+    ):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = stored_so_far(tmp_path / "killed")
+    assert 2 <= len(before) < 12
+    found = run_json(*arguments, tmp_path / "killed")
+    assert (found["done"], found["failed"]) == (12, 0)
+    assert found["seconds"] < 30  # what it had claimed is free, for it is seen to be gone
+    run_json(*arguments, tmp_path / "whole")
+    killed, attempts = results(tmp_path / "killed")
+    assert killed == results(tmp_path / "whole")[0]
+    assert list(attempts.values()) == [(True, 1)] * 12
+    assert {run: killed[run] for run in before} == before
+
+
+def stored_so_far(folder):
+    try:
+        return results(folder)[0]
+    except Exception:  # it is just being made
+        return {}
 
 
 def test_a_file_that_is_no_store_is_left_alone(run, tmp_path):

@@ -1,12 +1,13 @@
 """From results, warnings and errors to output and exit codes; the same for every command."""
 
+import contextlib
 import functools
 import json
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NoReturn
@@ -60,7 +61,8 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             warnings.filterwarnings("always", category=PBGNetWarning)
             warnings.showwarning = _teller(told)
             try:
-                result = function(**options)
+                with _apart() if as_json else contextlib.nullcontext():
+                    result = function(**options)
             except KeyboardInterrupt:
                 _fail(name, "KeyboardInterrupt", "Interrupted.", ExitCode.INTERRUPTED, as_json, told)
             except Exception as error:
@@ -71,6 +73,22 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
         raise typer.Exit(int(result.exit_code))
 
     return run
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """Send all that is printed meanwhile to standard error, also by other languages: JSON stands alone."""
+    output = sys.stdout
+    output.flush()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        with contextlib.suppress(OSError):  # one of the two is closed
+            kept = os.dup(1)
+            stack.callback(os.close, kept)
+            os.dup2(2, 1)
+            stack.callback(os.dup2, kept, 1)
+        stack.callback(output.flush)  # what was printed past the redirection
+        yield
 
 
 def _teller(told: list[str]) -> Callable[..., None]:

@@ -40,12 +40,16 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Batches trained at a time.")
     ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try runs that failed before twice more.")
+    ] = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
     """Run one of the paper's studies; what is stored already is not run again.
 
-    Stop it at any moment and start it again: it goes on where it was.
+    Stop it at any moment and start it again: it goes on where it was. Start it several times, and the
+    processes share the work.
     """
     from pbgnet.experiments import PaperRows, Store, load_study, run_study
 
@@ -55,9 +59,9 @@ def reproduce(
     trainer = _engine(engine, address, device, workers)
     source = PaperRows(None if data_dir is None else str(data_dir))
     with Store(folder / STORE) as store, _progress(len(chosen.runs), quiet=as_json) as progress:
-        state = run_study(chosen, store, source, trainer, progress)
+        state = run_study(chosen, store, source, trainer, progress, retry_failed=retry_failed)
     if state.n_failed:
-        note(f"{state.n_failed} runs failed twice; pbgnet report {study} says why.")
+        note(f"{state.n_failed} runs failed twice; pbgnet report {study} says why, --retry-failed tries again.")
     seconds = time.perf_counter() - start
 
     def show() -> None:

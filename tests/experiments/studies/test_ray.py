@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pbgnet.exceptions import ClusterError
+from pbgnet.exceptions import ClusterError, StudyStoppedError
 from pbgnet.experiments import LocalEngine, RayEngine, Store, run_study
 from pbgnet.experiments.studies.study import Study
 
@@ -62,18 +62,28 @@ def test_where_somebody_listens_ray_is_asked(monkeypatch, spec):
 
 
 @pytest.fixture
-def ray(monkeypatch):
-    """Ray on this machine, with one worker."""
-    module = pytest.importorskip("ray")
+def ray_settings(monkeypatch):
+    """Ray, quiet, and not started yet."""
+    module = pytest.importorskip("ray", reason="a cluster needs pbgnet[cluster]")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # one that is started and stopped here needs no key
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    module.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
     yield module
     module.shutdown()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")
+@pytest.fixture
+def ray(ray_settings):
+    """Ray on this machine, with one worker."""
+    module = ray_settings
+    module.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    return module
+
+
+quiet = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")
+
+
+@quiet
 def test_a_study_on_ray_survives_workers_that_are_killed(ray, spec, tmp_path, close_results):
     def source(run):  # travels by value: a worker cannot import this file
         import os
@@ -108,3 +118,78 @@ def test_a_study_on_ray_survives_workers_that_are_killed(ray, spec, tmp_path, cl
         assert attempts[run.identity()] == ((True, 1) if alive else (False, 2))
     assert all("WorkerCrashedError" in records[run].error for run in runs[6:])
     assert all(records[run].error.endswith("ValueError: no rows") for run in runs[4:6])
+
+
+def deadly_source(killed, victim, seconds):
+    """Rows for every run; the first time for a victim, a process is killed after so many seconds."""
+
+    def source(run):  # travels by value: a worker cannot import this file
+        import os
+        import signal
+        import threading
+        from pathlib import Path
+
+        import numpy as np
+
+        from pbgnet.experiments.runs.batch import Rows
+
+        if run.dataset == "victim" and not Path(killed).exists():
+            Path(killed).touch()
+            process = os.getpid()
+            if victim == "node":
+                process = os.getppid()
+                assert Path(f"/proc/{process}/comm").read_text().startswith("raylet")
+            timer = threading.Timer(seconds, os.kill, (process, signal.SIGKILL))
+            timer.start()
+            timer.join(0 if seconds else 30)
+        x = np.random.default_rng(0).normal(size=(90, 4))
+        y = np.where(x[:, 0] > 0, 1.0, -1.0)
+        return Rows(x[:60], y[:60], x[60:], y[60:])
+
+    return source
+
+
+@pytest.fixture
+def four(spec):
+    """Four batches, the longest of which is the victim."""
+    runs = [spec("bound", "victim", hidden_size=9, max_epochs=500, stopping_patience=500)]
+    runs += [spec("bound", "fine", hidden_size=size) for size in (2, 3, 4)]
+    return Study("mine", "", ("victim", "fine"), ("pbgnet",), tuple(runs))
+
+
+@quiet
+@pytest.mark.parametrize("seconds", [0, 0.2])
+def test_the_runs_of_a_worker_that_was_killed_are_done_in_the_end(ray, four, tmp_path, seconds):
+    source = deadly_source(str(tmp_path / "killed"), "worker", seconds)
+    with Store(tmp_path / "runs.sqlite") as store:
+        state = run_study(four, store, source, RayEngine())
+        assert (state.n_done, state.n_failed) == (4, 0)
+        assert (tmp_path / "killed").exists()
+        assert sorted(store.attempts().values()) == [(True, 1)] * 3 + [(True, 2)]
+
+
+@quiet
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the node among the processes of Linux")
+def test_a_node_that_dies_stops_the_study_and_is_held_against_no_run(ray_settings, four, tmp_path):
+    source = deadly_source(str(tmp_path / "killed"), "node", 0)
+    with Store(tmp_path / "runs.sqlite") as store:
+        with pytest.raises(StudyStoppedError, match="The Ray cluster failed: .*Died"):
+            run_study(four, store, source, RayEngine())
+        assert (tmp_path / "killed").exists()
+        assert all(record.done for record in store.records())
+        state = run_study(four, store, source, RayEngine())  # in a new one
+        assert (state.n_done, state.n_failed) == (4, 0)
+        assert set(store.attempts().values()) == {(True, 1)}
+
+
+@quiet
+def test_a_fault_in_a_worker_that_is_not_of_the_run_stops_the_study(ray, four, tmp_path):
+    def source(run):
+        from pbgnet.exceptions import MissingDataError
+
+        raise MissingDataError("ads is not here")
+
+    with Store(tmp_path / "runs.sqlite") as store:
+        with pytest.raises(StudyStoppedError, match="The data cannot be had, .* ads is not here"):
+            run_study(four, store, source, RayEngine())
+        assert store.records() == []

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 import torch
 
-from pbgnet.exceptions import ClusterError
+from pbgnet.exceptions import ClusterError, StudyStoppedError
 from pbgnet.experiments.runs import Rows, RunSpec, train_batch
+from pbgnet.experiments.studies.faults import stop_for, stopped
 from pbgnet.experiments.studies.store import RunRecord
 
 RowSource = Callable[[RunSpec], Rows]
@@ -31,14 +32,23 @@ MEMORY_PER_THREAD = 4 << 30
 
 
 def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
-    """Train a batch and return its records; an error of any kind is written into them."""
+    """Train a batch and return its records; an error of the runs themselves is written into them.
+
+    Raises
+    ------
+    StudyStoppedError
+        If what is around them failed: then there is nothing to record.
+    """
     start, place = time.perf_counter(), torch.device(device)
     results: list[dict[str, dict[str, float]]] = [{} for _ in batch]
     error = ""
     try:
         with _own_stream(place):
             results = train_batch(batch, source(batch[0]), place)
-    except Exception as problem:  # the other batches go on; the store says what happened to this one
+    except Exception as problem:
+        if stop := stop_for(problem, batch):
+            raise stop from problem
+        # The other batches go on; the store says what happened to this one.
         error = "".join(traceback.format_exception(problem, limit=-4)).strip()
     share = (time.perf_counter() - start) / len(batch)
     machine = _machine(place)
@@ -69,8 +79,12 @@ class Engine(Protocol):
     def device(self) -> str:
         """What batches are trained on, such as "cpu" or "cuda"."""
 
-    def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
-        """Yield the records of each batch, in the order in which they are done."""
+    def train(self, batches: Iterable[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
+        """Yield the records of each batch, in the order in which they are done.
+
+        Batches are asked for when there is room to train them. Where the surroundings fail,
+        `StudyStoppedError` is raised, after the records that came all the same.
+        """
 
 
 @dataclass(frozen=True)
@@ -88,7 +102,7 @@ class LocalEngine:
     device: str = "cpu"
     n_workers: int | None = None
 
-    def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
+    def train(self, batches: Iterable[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done."""
         count = self.n_workers or _n_threads(torch.device(self.device))
         waiting = iter(batches)
@@ -98,11 +112,22 @@ class LocalEngine:
                 return {pool.submit(execute, batch, source, self.device) for batch in some}
 
             running = submit(itertools.islice(waiting, count))
+            stop: StudyStoppedError | None = None
             while running:  # no more are submitted than run, so that an interrupt has little to wait for
                 done, running = wait(running, return_when=FIRST_COMPLETED)
-                running |= submit(itertools.islice(waiting, len(done)))
-                for future in done:
+                stops = {future: problem for future in done if (problem := _stop_of(future))}
+                stop = next(iter(stops.values()), stop)
+                if stop is None:  # else what runs already is finished, and nothing more begun
+                    running |= submit(itertools.islice(waiting, len(done)))
+                for future in done - stops.keys():
                     yield future.result()
+            if stop is not None:
+                raise stop
+
+
+def _stop_of(future: Future[list[RunRecord]]) -> StudyStoppedError | None:
+    problem = future.exception()
+    return problem if isinstance(problem, StudyStoppedError) else None
 
 
 def _n_threads(device: torch.device) -> int:
@@ -119,7 +144,8 @@ class RayEngine:
     Attributes
     ----------
     address : str, optional
-        Of the cluster; a local one is started unless given.
+        Of the cluster; unless given, a local one is started, and stopped at the end. One that this process is
+        connected to already is used as it is.
     device : str
         Of the workers, "cpu" or "cuda".
     batches_per_gpu : int
@@ -130,9 +156,13 @@ class RayEngine:
     device: str = "cpu"
     batches_per_gpu: int = PROCESSES_PER_GPU
 
-    def train(self, batches: Sequence[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
-        """Yield the records of each batch, in the order in which they are done."""
-        ray = self._connect()
+    def train(self, batches: Iterable[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
+        """Yield the records of each batch, in the order in which they are done.
+
+        All batches are asked for at once. A worker that dies counts as a failure of its runs, which may have
+        killed it; a machine that is gone does not, and stops the study.
+        """
+        ray, ours = self._connect()
         resources: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
         if self.device.startswith("cuda"):
             resources["num_gpus"] = 1 / self.batches_per_gpu
@@ -144,28 +174,36 @@ class RayEngine:
                 batch = running.pop(done)
                 try:
                     records: list[RunRecord] = ray.get(done)
-                except ray.exceptions.RayError as error:  # a worker was killed, or its machine is gone
+                except ray.exceptions.WorkerCrashedError as error:
                     records = [RunRecord(run, error=f"{type(error).__name__}: {error}") for run in batch]
+                except ray.exceptions.RayError as error:
+                    cause = getattr(error, "cause", None)  # what was raised in the worker, if it was
+                    stop = cause if isinstance(cause, StudyStoppedError) else None
+                    raise stop or stopped("The Ray cluster failed", error) from error
                 yield records
         finally:
             for waiting in running:  # an interrupt leaves nothing behind on the cluster
                 ray.cancel(waiting, force=True)
+            if ours:
+                ray.shutdown()
 
-    def _connect(self) -> Any:
+    def _connect(self) -> tuple[Any, bool]:
+        """Return Ray, and whether it was connected to here."""
         try:
             import ray
         except ImportError as error:
             raise ClusterError("Ray is not installed; get it with pip install 'pbgnet[cluster]'.") from error
-        if not ray.is_initialized():
-            try:
-                _knock(self.address)
-                ray.init(address=self.address or "local", log_to_driver=False, include_dashboard=False)
-            except (OSError, RuntimeError, ValueError) as error:
-                raise ClusterError(
-                    f"The Ray cluster at {self.address or 'this machine'} cannot be reached: {error}. Check "
-                    "--address, or leave it out to use this machine."
-                ) from error
-        return ray
+        if ray.is_initialized():
+            return ray, False
+        try:
+            _knock(self.address)
+            ray.init(address=self.address or "local", log_to_driver=False, include_dashboard=False)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ClusterError(
+                f"The Ray cluster at {self.address or 'this machine'} cannot be reached: {error}. Check "
+                "--address, or leave it out to use this machine."
+            ) from error
+        return ray, True
 
 
 def _knock(address: str | None) -> None:

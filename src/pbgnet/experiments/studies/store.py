@@ -1,7 +1,7 @@
 """Where results are kept: one SQLite file, appended to, that survives a kill at any moment.
 
-Every batch of records is one transaction, so a run is in the store as a whole or not at all. Nothing
-is ever changed or deleted; a run that failed and was tried again has two rows.
+Every batch of records is one transaction, so a run is in the store as a whole or not at all. No record
+is ever changed or deleted; a run that failed and was tried again has two rows. Claims come and go beside them.
 """
 
 import json
@@ -32,6 +32,13 @@ CREATE TABLE IF NOT EXISTS runs (
     finished TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS by_identity ON runs (identity);
+CREATE TABLE IF NOT EXISTS claims (
+    identity TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    place TEXT NOT NULL,
+    process INTEGER NOT NULL,
+    seen REAL NOT NULL
+) STRICT;
 """
 
 
@@ -122,8 +129,8 @@ class Store:
             )
             for record in records
         ]
-        with self._translated(), self._transaction():
-            self._connection.executemany(
+        with self.changing() as connection:
+            connection.executemany(
                 "INSERT INTO runs (identity, spec, status, results, error, seconds, machine, finished) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
@@ -143,6 +150,12 @@ class Store:
         """Return, for the identity of every run in the store, whether it is done and how often tried."""
         rows = self._fetched("SELECT identity, MAX(status = 'done'), COUNT(*) FROM runs GROUP BY identity")
         return {identity: (bool(done), count) for identity, done, count in rows}
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection for changes that are made all together or not at all, by one at a time."""
+        with self._translated(), self._transaction():
+            yield self._connection
 
     def _fetched(self, query: str) -> list[tuple[Any, ...]]:
         with self._translated():

@@ -1,15 +1,23 @@
 """Runs a study: what is in the store is not trained again, what failed is tried once more."""
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pbgnet.experiments.runs import RunSpec, batches_of
+from pbgnet.experiments.studies.claims import Claims
 from pbgnet.experiments.studies.engines import Engine, RowSource
 from pbgnet.experiments.studies.store import Store
 from pbgnet.experiments.studies.study import Study
 
 MOST_ATTEMPTS = 2
+
+# Seconds between looks at a store in which other processes train all that is left.
+PATIENCE = 0.5
+
+Attempts = dict[RunSpec, tuple[bool, int]]
+"""Whether each run is done, and how often it was tried."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +45,14 @@ def run_study(
     source: RowSource,
     engine: Engine,
     on_batch: Callable[[SweepState], None] = lambda state: None,
+    *,
+    retry_failed: bool = False,
 ) -> SweepState:
     """Train the runs of a study that the store does not have yet, and append them batch by batch.
 
     A kill at any moment loses the batches in flight and nothing else; calling it again goes on. A run that
-    fails is recorded with its error and tried once more after all others.
+    fails by itself is recorded with its error and tried once more after all others. Several processes may do
+    it with one store at the same time: each trains what no other has begun, and all return when it is done.
 
     Parameters
     ----------
@@ -51,16 +62,38 @@ def run_study(
         Maps a run to its rows.
     engine : Engine
     on_batch : callable
-        Called after every batch that was stored.
+        Called after every batch that was stored, and now and then while other processes train the last ones.
+    retry_failed : bool, default=False
+        Try runs that were given up before twice more.
+
+    Raises
+    ------
+    StudyStoppedError
+        If not a run but what is around it failed: data, disk, memory, device or cluster. Nothing is recorded
+        of it, so that calling again goes on where it was.
     """
-    total = _time(_pending(_attempts(study, store)), engine.device)
-    for _ in range(MOST_ATTEMPTS):
-        pending = _pending(_attempts(study, store))
-        batches = sorted(batches_of(pending), key=estimated_cost, reverse=True)  # the longest first
-        for records in engine.train(batches, source):
-            store.append(records)
-            on_batch(_state(study, store, engine.device, total))
-    return _state(study, store, engine.device, total)
+    before = _attempts(study, store)
+    limits = {run: MOST_ATTEMPTS + count * retry_failed for run, (_, count) in before.items()}
+    total = _time(_pending(before, limits), engine.device)
+
+    def state() -> SweepState:
+        return _state(_attempts(study, store), limits, engine.device, total)
+
+    with Claims(store) as claims:
+        while pending := _pending(known := _attempts(study, store), limits):
+            batches = sorted(batches_of(pending), key=estimated_cost, reverse=True)  # the longest first
+            n_stored = 0
+            for records in engine.train(claims.taking(batches, known), source):
+                store.append(records)
+                n_stored += 1
+                on_batch(state())
+            n_claimed = claims.release()
+            if n_claimed and not n_stored:  # an engine that does not train
+                break
+            if not n_claimed:
+                time.sleep(PATIENCE)
+                on_batch(state())
+    return state()
 
 
 def estimated_cost(batch: Sequence[RunSpec]) -> float:
@@ -94,19 +127,17 @@ def _time(runs: Sequence[RunSpec], device: str) -> float:
     return sum(map(math.sqrt, costs) if device.startswith("cuda") else costs)
 
 
-def _attempts(study: Study, store: Store) -> dict[RunSpec, tuple[bool, int]]:
-    """Whether each run is done, and how often it was tried."""
+def _attempts(study: Study, store: Store) -> Attempts:
     found = store.attempts()
     return {run: found.get(run.identity(), (False, 0)) for run in study.runs}
 
 
-def _pending(attempts: dict[RunSpec, tuple[bool, int]]) -> list[RunSpec]:
-    return [run for run, (done, count) in attempts.items() if not done and count < MOST_ATTEMPTS]
+def _pending(attempts: Attempts, limits: dict[RunSpec, int]) -> list[RunSpec]:
+    return [run for run, (done, count) in attempts.items() if not done and count < limits[run]]
 
 
-def _state(study: Study, store: Store, device: str, total: float) -> SweepState:
-    attempts = _attempts(study, store)
-    pending = _pending(attempts)
+def _state(attempts: Attempts, limits: dict[RunSpec, int], device: str, total: float) -> SweepState:
+    pending = _pending(attempts, limits)
     n_done = sum(done for done, _ in attempts.values())
     return SweepState(
         n_runs=len(attempts),
