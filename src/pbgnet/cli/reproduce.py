@@ -61,7 +61,9 @@ def reproduce(
     with Store(folder / STORE) as store, _progress(len(chosen.runs), quiet=as_json) as progress:
         state = run_study(chosen, store, source, trainer, progress, retry_failed=retry_failed)
     if state.n_failed:
-        note(f"{state.n_failed} runs failed twice; pbgnet report {study} says why, --retry-failed tries again.")
+        note(
+            f"{state.n_failed} runs failed twice; pbgnet report {study} says why, --retry-failed tries again."
+        )
     seconds = time.perf_counter() - start
 
     def show() -> None:

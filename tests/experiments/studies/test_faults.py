@@ -30,7 +30,12 @@ FAULTS = {
     "software": (ModuleNotFoundError("No module named 'pandas'"), "Software is missing"),
     "device": (RuntimeError("CUDA error: unspecified launch failure"), "The device failed"),
 }
-OWN = [DomainError("a loss of 1.5"), FloatingPointError("overflow"), RuntimeError("singular"), ValueError("no")]
+OWN = [
+    DomainError("a loss of 1.5"),
+    FloatingPointError("overflow"),
+    RuntimeError("singular"),
+    ValueError("no"),
+]
 
 
 @pytest.fixture
@@ -41,15 +46,19 @@ def source(breast):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Let the training of some runs fail, until it is mended."""
+    """Let the training of some runs fail, until it is mended; return the list of failures to come."""
 
     def fail(problem, fails=lambda run: True):
+        failures = []
+
         def train(batch, *rest):
             if fails(batch[0]):
+                failures.append(batch)
                 raise problem
             return train_batch(batch, *rest)
 
         monkeypatch.setattr(engines, "train_batch", train)
+        return failures
 
     return fail
 
@@ -60,9 +69,10 @@ def test_a_fault_of_the_surroundings_stops_the_study_and_nothing_is_recorded_of_
     study, store, source, failing, fault, n_workers
 ):
     problem, words = FAULTS[fault]
-    failing(problem)
+    failures = failing(problem)
     with pytest.raises(StudyStoppedError, match=words) as caught:
         run_study(study, store, source, LocalEngine(n_workers=n_workers))
+    assert 1 <= len(failures) <= n_workers  # nothing more is begun
     assert caught.value.__cause__ is problem
     assert all(text in str(caught.value) for text in (str(problem), "no run is recorded as failed", "again"))
     assert store.records() == []

@@ -173,7 +173,7 @@ def test_the_runs_of_a_worker_that_was_killed_are_done_in_the_end(ray, four, tmp
 def test_a_node_that_dies_stops_the_study_and_is_held_against_no_run(ray_settings, four, tmp_path):
     source = deadly_source(str(tmp_path / "killed"), "node", 0)
     with Store(tmp_path / "runs.sqlite") as store:
-        with pytest.raises(StudyStoppedError, match="The Ray cluster failed: .*Died"):
+        with pytest.raises(StudyStoppedError, match=r"The Ray cluster failed: .*Died"):
             run_study(four, store, source, RayEngine())
         assert (tmp_path / "killed").exists()
         assert all(record.done for record in store.records())
@@ -190,6 +190,6 @@ def test_a_fault_in_a_worker_that_is_not_of_the_run_stops_the_study(ray, four, t
         raise MissingDataError("ads is not here")
 
     with Store(tmp_path / "runs.sqlite") as store:
-        with pytest.raises(StudyStoppedError, match="The data cannot be had, .* ads is not here"):
+        with pytest.raises(StudyStoppedError, match=r"The data cannot be had, .* ads is not here"):
             run_study(four, store, source, RayEngine())
         assert store.records() == []

@@ -44,7 +44,7 @@ class Claims:
     def taking(
         self, batches: Iterable[Sequence[RunSpec]], attempts: Mapping[RunSpec, tuple[bool, int]]
     ) -> Iterator[Sequence[RunSpec]]:
-        """Claim batches one by one, as they are asked for; pass over those of others, and what is out of date.
+        """Claim batches one by one, as they are asked for; pass over those that others have or had.
 
         Parameters
         ----------
@@ -93,9 +93,7 @@ class Claims:
                 contextlib.closing(sqlite3.connect(place, uri=True, timeout=BEAT)) as connection,
                 connection,
             ):
-                connection.execute(
-                    "UPDATE claims SET seen = ? WHERE owner = ?", [time.time(), self._owner]
-                )
+                connection.execute("UPDATE claims SET seen = ? WHERE owner = ?", [time.time(), self._owner])
 
 
 def _place() -> str:

@@ -41,6 +41,6 @@ def stopped(words: str, problem: Exception) -> StudyStoppedError:
     """Return the error that says what happened, and that nothing is lost."""
     reason = f"{type(problem).__name__}: {problem}".rstrip(".")
     return StudyStoppedError(
-        f"{words}: {reason}. The study was stopped, and no run is recorded as failed for it: put it right and "
-        "start the study again, it goes on where it was."
+        f"{words}: {reason}. The study was stopped, and no run is recorded as failed for it: put it right "
+        "and start the study again, it goes on where it was."
     )

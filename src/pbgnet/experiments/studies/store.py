@@ -1,7 +1,8 @@
 """Where results are kept: one SQLite file, appended to, that survives a kill at any moment.
 
 Every batch of records is one transaction, so a run is in the store as a whole or not at all. No record
-is ever changed or deleted; a run that failed and was tried again has two rows. Claims come and go beside them.
+is ever changed or deleted; a run that failed and was tried again has two rows. Claims, beside them, come
+and go.
 """
 
 import json
