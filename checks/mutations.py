@@ -42,20 +42,27 @@ def draw_change(folder: Path, rng: random.Random) -> Change:
     """Draw a change of one file of a folder."""
     names = sorted(path.name for path in folder.iterdir())
     name = rng.choice(names)
+    change: Change = {"file": name, "at": rng.random(), "with": rng.randrange(2**16)}
     operations = ["flip", "cut", "repeat", "noise", "remove", "swap"]
     if name.endswith(".json"):
-        operations = ["set", "scale", "drop", "rename", "twice", "exchange", "grow"] * 3 + operations
+        value = json.loads((folder / name).read_text())
+        change["path"] = rng.choice([*paths(value)][1:])
+        for key in change["path"]:
+            value = value[key]
+        fitting = ["set", "set", "drop", "twice", "exchange", "grow"]
+        fitting += ["scale"] * 3 * isinstance(value, int | float)
+        fitting += ["rename"] * isinstance(change["path"][-1], str)
+        operations += fitting * 3
     elif name == WEIGHTS:
-        operations = ["weight", "reshape", "recast", "lose", "header"] * 3 + operations
-    operation = rng.choice(operations)
-    change: Change = {"do": operation, "file": name, "at": rng.random(), "with": rng.randrange(2**16)}
-    if operation in ("set", "scale", "drop", "rename", "twice", "exchange", "grow"):
-        change["path"] = rng.choice([*paths(json.loads((folder / name).read_text()))][1:])
-    if operation == "set":
+        operations += ["weight", "reshape", "recast", "lose", "header"] * 3
+    change["do"] = rng.choice(operations)
+    if change["do"] in ("flip", "cut", "repeat", "noise", "remove", "swap"):
+        change.pop("path", None)
+    if change["do"] == "set":
         change["json"] = rng.choice(VALUES)
-    if operation == "scale":
+    if change["do"] == "scale":
         change["by"] = rng.choice(FACTORS)
-    if operation == "swap":
+    if change["do"] == "swap":
         change["other"] = rng.choice(names)
     return change
 

@@ -50,6 +50,18 @@ def test_a_forger_who_seals_again_states_only_what_is_not_proved(fuzzer):
     assert fuzzer.outcome(Case("network", later.changes)) == ("not verified", "")
 
 
+@pytest.mark.parametrize("name", ORIGINALS)
+def test_a_claim_that_is_lowered_by_a_millionth_is_not_verified(fuzzer, name):
+    for place in range(len(fuzzer.originals[name].certified.certificate.claims)):
+        lower = {
+            "do": "scale",
+            "file": "certificate.json",
+            "path": ["claims", place, "value"],
+            "by": 1 - 1e-6,
+        }
+        assert fuzzer.outcome(Case(name, [lower], reseal=True)) == ("loaded, not verified", "")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no alarms")
 def test_time_is_limited():
     with pytest.raises(TimeoutError, match=r"more than 0\.01 s"), time_limit(0.01):
