@@ -10,9 +10,12 @@ TEST_WORKERS ?= 2
 PYTEST_ARGS ?=
 # What `make bench` adds to its command: BENCH_ARGS=--quick only sees that everything works.
 BENCH_ARGS ?= --write
+# Worlds of each kind that `make soundness` draws, and seconds that `make fuzz` takes.
+WORLDS ?= 300
+SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-gpu lint format clean
+.PHONY: help demo test bench bench-gpu soundness fuzz lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -29,6 +32,12 @@ bench: $(VENV)/.test ## measure how fast training is on the CPU, and write bench
 
 bench-gpu: $(VENV)/.test ## the same on a GPU
 	$(BIN)/python -m benchmarks gpu $(BENCH_ARGS)
+
+soundness: $(VENV)/.test ## count wrong certificates in worlds whose truth is known; WORLDS=2000 for more (minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python -m checks.soundness --worlds $(WORLDS)
+
+fuzz: $(VENV)/.test ## load and verify damaged and forged model folders; SECONDS=3600 for more
+	OMP_NUM_THREADS=1 $(BIN)/python -m checks.fuzz --seconds $(SECONDS)
 
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .

@@ -161,10 +161,10 @@ def exported(room: str) -> list[str]:
 
 @pytest.mark.parametrize("room", sorted(n for n in PATHS if is_room(n) and n != "pbgnet"))
 def test_rooms_export_what_others_use(room):
-    """Other rooms, or users: whoever reads the documents, the examples, the benchmarks or the tests."""
+    """Other rooms, or users: whoever reads documents, examples, benchmarks, checks or tests."""
     folder = PATHS[room].parent
     outside = [path for path in MODULES if folder not in path.parents]
-    for place in ("tests", "benchmarks", "examples"):
+    for place in ("tests", "benchmarks", "checks", "examples"):
         outside += (PROJECT / place).rglob("*.py")
     outside += [PROJECT / "README.md", *(PROJECT / "docs").rglob("*.md")]
     text = "\n".join(path.read_text() for path in outside if path.exists())
