@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from pbgnet.certificates import load_model, verify
+from pbgnet.certificates import LabelledRows, load_model, verify
 from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
     DomainError,
@@ -144,7 +144,7 @@ class TestBadInput:
             few = CertifiedPipeline(PBGDClassifier()).fit(frame[["income"]][:9], ["good", "bad", "good"] * 3)
         assert few.certificate_.n_rows_total == 9
         with pytest.raises(DomainError, match="Found 1 sample: the prior and the certificate each need one"):
-            PBGNetClassifier().split_rows(1, [0])
+            PBGNetClassifier().split_rows(LabelledRows(frame[:1], y[:1]), [0])
         with pytest.raises(ShapeError, match="50 rows but there are 49 labels"):
             CertifiedPipeline().fit(frame, y[:49])
         with pytest.raises(ShapeError, match="rows and columns"):

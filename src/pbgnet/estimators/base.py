@@ -21,6 +21,7 @@ from pbgnet.certificates import (
     CertifiedModel,
     Classes,
     Inputs,
+    LabelledRows,
     PreparedTable,
     PreprocessingRecord,
     PriorRecord,
@@ -126,8 +127,9 @@ class CertifiedClassifier(CertifiedPredictor):
             table = X if hasattr(X, "columns") else features
             inputs = Inputs(two_classes(labels), column_names(table))
             seeds = self.draw_seeds()
-            split = self.split_rows(len(labels), seeds, prior_rows)
-            self.fit_prepared(PreparedTable(table, labels, inputs, split), seeds, preprocessing=OUTSIDE)
+            rows = LabelledRows(table, labels)
+            split = self.split_rows(rows, seeds, prior_rows)
+            self.fit_prepared(PreparedTable(rows, inputs, split), seeds, preprocessing=OUTSIDE)
         return self
 
     def check_parameters(self) -> None:
@@ -141,16 +143,17 @@ class CertifiedClassifier(CertifiedPredictor):
 
     def split_rows(
         self,
-        n: int,
+        rows: LabelledRows,
         seeds: list[int],
         prior_rows: ArrayLike | None = None,
         fraction: float | None = None,
     ) -> Split:
-        """Split n rows into those of the prior and those to certify, as `fit` does.
+        """Split rows into those of the prior and those to certify, as `fit` does.
 
         Parameters
         ----------
-        n : int
+        rows : LabelledRows
+            As they were given to `fit`.
         seeds : list of int
             From `draw_seeds`.
         prior_rows : array-like of int or bool, optional
@@ -161,7 +164,7 @@ class CertifiedClassifier(CertifiedPredictor):
         """
         if fraction is None and self._sets_rows_apart():
             fraction = float(self.prior_fraction)
-        return Split.of_table(n, prior_rows, fraction, seeds[0])
+        return Split.of_table(rows, prior_rows, fraction, seeds[0])
 
     def fit_prepared(
         self, table: PreparedTable, seeds: list[int], *, preprocessing: PreprocessingRecord | None = None

@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from pbgnet.certificates import CertifiedModel, Inputs, PreparedTable, VerificationReport
+from pbgnet.certificates import CertifiedModel, Inputs, LabelledRows, PreparedTable, VerificationReport
 from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
@@ -123,11 +123,12 @@ class CertifiedPipeline(CertifiedPredictor):
         classifier.check_parameters()
         classes = two_classes(labels)
         seeds = classifier.draw_seeds()
-        split = classifier.split_rows(len(labels), seeds, prior_rows, self._fraction(classifier))
+        rows = LabelledRows(table, labels)
+        split = classifier.split_rows(rows, seeds, prior_rows, self._fraction(classifier))
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
         preprocessor.fit(take_rows(table, split.prior_rows))
         names = column_names(table)
-        prepared = PreparedTable(table, labels, Inputs(classes, names, preprocessor), split)
+        prepared = PreparedTable(rows, Inputs(classes, names, preprocessor), split)
         self.classifier_ = classifier.fit_prepared(prepared, seeds)
         self.preprocessor_, self.classes_ = preprocessor, classifier.classes_
         self.n_features_in_ = table.shape[1]

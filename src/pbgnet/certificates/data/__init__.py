@@ -21,6 +21,7 @@ from pbgnet.certificates.data.fingerprints import (
     unchanged_data,
 )
 from pbgnet.certificates.data.inputs import Inputs
+from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.labels import Classes, Label, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
 from pbgnet.certificates.data.split import Split, SplitRecord, draw_prior_rows
@@ -31,6 +32,7 @@ __all__ = [
     "DataFingerprints",
     "Inputs",
     "Label",
+    "LabelledRows",
     "PreparedTable",
     "Split",
     "SplitRecord",

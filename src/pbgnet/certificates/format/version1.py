@@ -71,7 +71,10 @@ PREPROCESSING_WORDS = {
     ),
 }
 SPLIT_WORDS = {
-    "drawn": "The rows of the prior were drawn at random, from the seed stated, without looking at any row.",
+    "drawn": (
+        "The rows of the prior were drawn at random, from the seed stated and the set of all rows, whatever "
+        "their order; the seed was not chosen after others were tried."
+    ),
     "given": (
         "The rows of the prior were chosen by the user, who vouches that this was done without looking at "
         "anything in the rows, neither features nor labels: a choice by what they hold breaks the "

@@ -63,7 +63,7 @@ def issue_certificate(
     split = table.split
     problem = (
         prior_problem(prior, split.prior_rows.size)
-        or split.record_problem(table.n_rows)
+        or split.record_problem(table.rows)
         or split.left_out_problem(table.n_rows)
     )
     if problem:

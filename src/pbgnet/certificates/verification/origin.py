@@ -46,7 +46,7 @@ def check_redraw(case: NetworkCase) -> Outcome:
         "given": "prior rows chosen by the user",
         "drawn": f"the rows that seed {record.seed} draws, a share of {record.fraction!r}",
     }[record.how]
-    if problem := split.record_problem(case.n_rows):
+    if problem := split.record_problem(case.rows):
         made = f" (drawn with numpy {case.certificate.versions.numpy}, redrawn with {np.__version__})"
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
         return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
@@ -120,7 +120,7 @@ def check_regeneration(case: NetworkCase) -> Outcome:
 
 
 def check_settled(case: NetworkCase) -> Outcome:
-    """Name what no file can show: when what is claimed was settled, and by what the rows were ordered."""
+    """Name what no file can show: when what is claimed was settled."""
     stated = case.certificate
     priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
     told = f"{stated.choices.certificate} and {priors}, settled beforehand"
@@ -129,10 +129,6 @@ def check_settled(case: NetworkCase) -> Outcome:
         "seeds were settled before the certified rows were looked at, and nothing was tried besides, is "
         "taken on trust"
     )
-    if case.subject.split.how == "drawn":
-        note += (
-            "; so is that the order of the rows, on which the draw works, does not depend on what they hold"
-        )
     return Outcome(told, told, True, note, trusted=True)
 
 
