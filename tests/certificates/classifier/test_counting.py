@@ -433,7 +433,7 @@ def test_dropping_equal_rows_that_are_draws_breaks_the_bound():
 
 def test_class_conditional_bounds_share_delta(data):
     x, y = data
-    certified = certify(sign, x, y, confidence=0.94, class_conditional=True)
+    certified = certify(sign, x, y, confidence=0.94, class_conditional=True, classes=[0, 1])
     certificate = certified.certificate
     share = split_delta(0.06, 3)
     assert [claim.delta for claim in certificate.claims] == [share] * 3
@@ -456,14 +456,31 @@ def test_class_conditional_bounds_share_delta(data):
     for claims in (certificate.claims[:2], (*certificate.claims, certificate.claims[1])):
         more = dataclasses.replace(certificate, claims=claims)
         assert "shares of delta" in failed(verify(dataclasses.replace(certified, certificate=more), x, y))
-    three = certify(sign, *make_data(200, n_classes=3), class_conditional=True).certificate
+    three = certify(sign, *make_data(200, n_classes=3), class_conditional=True, classes=[0, 1, 2]).certificate
     assert [claim.delta for claim in three.claims] == [split_delta(0.05, 4)] * 4
 
 
 def test_a_class_needs_two_rows(data):
     x, y = data
     few = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1]]
-    with pytest.raises(LabelError, match=r"Class 1 has 1 certified rows.*at least 2.*Certify more rows"):
-        certify(sign, x[few], y[few], class_conditional=True)
+    with pytest.raises(LabelError, match=r"Class 1 has 1 certified rows.*at least 2.*Certify more") as told:
+        certify(sign, x[few], y[few], class_conditional=True, classes=[0, 1])
+    assert "To leave class_conditional out now would be a choice by the labels" in str(told.value)
+    zeros = lambda X: np.zeros(len(X), dtype=int)  # noqa: E731
     with pytest.raises(OptionError, match="at least two classes"):
-        certify(lambda X: np.zeros(len(X), dtype=int), x[y == 0], y[y == 0], class_conditional=True)
+        certify(zeros, x[y == 0], y[y == 0], class_conditional=True, classes=[0])
+
+
+def test_how_many_classes_share_delta_does_not_depend_on_labels_seen(data):
+    x, y = data
+    with pytest.raises(OptionError, match=r"must not depend on the labels.*name all classes there are"):
+        certify(sign, x, y, class_conditional=True)
+    with pytest.raises(LabelError, match="y holds the unknown label 2"):
+        certify(sign, x, np.where(x[:, 0] > 2, 2, y), class_conditional=True, classes=[0, 1])
+
+    class Fitted:
+        classes_ = np.array([0, 1])
+        predict = staticmethod(sign)
+
+    assert len(certify(Fitted(), x, y, class_conditional=True).certificate.claims) == 3
+    assert certify(sign, x, y).certificate.claims, "without bounds for each class they need no names"

@@ -74,7 +74,9 @@ def certify(
     n_models : int, default=1
         Number of classifiers among which you choose by looking at these rows; each pays a share of delta.
     classes : array_like, optional
-        All labels the classifier may answer with, if it has no `classes_` and not all occur in y.
+        All labels there are, if the classifier has no `classes_` and not all occur in y. With
+        `class_conditional` needed in any case without `classes_`: how many bounds share delta must be settled
+        before the labels are seen.
     loss : {"linear", "brier"} or callable, optional
         Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
         probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
@@ -140,7 +142,7 @@ def certify(
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
-        known = Classes.of(values, getattr(model, "classes_", None), classes)
+        known = _known_classes(model, classes, None if class_conditional else values)
         truth = known.places(values, "y holds")
         predictions = known.places(answers, "The classifier answers with")
         if loss is not None:
@@ -216,6 +218,17 @@ def issue_for_answers(
 def _of_class(measured: Measured, rows: Any, name: str, delta: float) -> Claim:
     check_class_size(name, int(rows.sum()))
     return make_claim("classifier", "clopper-pearson", measured.among(rows), delta=delta, given_class=name)
+
+
+def _known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
+    """Return the classes that were named, with those seen where it does not matter how many there are."""
+    sources = (seen, getattr(model, "classes_", None), classes)
+    if all(source is None for source in sources):
+        raise OptionError(
+            "class_conditional divides delta by the number of classes, which must not depend on the labels "
+            "seen: the classifier has no classes_, so name all classes there are with classes."
+        )
+    return Classes.of(*sources)
 
 
 def held_out_choices(classes: Classes, class_conditional: bool, with_loss: bool) -> Choices:

@@ -87,7 +87,7 @@ def check_prior_record(case: NetworkCase) -> Outcome:
     """See that what is said about the prior is possible, given the prior rows."""
     record = case.subject.prior
     expected = f"a {record.how} prior that saw {record.n_rows} rows"
-    problem = prior_problem(record, case.model.prior_rows.size)
+    problem = prior_problem(record, case.model.prior_rows.size, case.terms)
     return Outcome(expected, "a contradiction" if problem else expected, not problem, problem.rstrip("."))
 
 
