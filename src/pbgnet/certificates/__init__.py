@@ -25,6 +25,7 @@ from pbgnet.certificates.data import (
     SplitRecord,
     describe_data,
     draw_prior_rows,
+    fingerprint_features,
     fingerprint_tensors,
     label_values,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "describe_data",
     "draw_prior_rows",
     "evaluate",
+    "fingerprint_features",
     "fingerprint_tensors",
     "label_values",
     "load_certified",

@@ -63,7 +63,9 @@ PREPROCESSING_WORDS = {
         "without looking at the certified rows."
     ),
     "inside": (
-        "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones."
+        "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones. "
+        "Types of columns that the table itself fixes, such as categories, were fixed without looking at the "
+        "certified rows; otherwise it is outside."
     ),
     "outside": (
         "The preprocessing is outside the proof: the bound holds only if it was fixed without looking at "
