@@ -80,6 +80,7 @@ class CertifiedClassifier(CertifiedPredictor):
     network_: AggregatedNetwork | TanhNetwork
     history_: list[dict[str, float | int | str]]
     row_fingerprints_: NDArray[np.uint64]
+    single_row_fingerprints_: NDArray[np.uint64]  # rounded to float32
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -203,6 +204,7 @@ class CertifiedClassifier(CertifiedPredictor):
         self.network_ = result.network if model is None else model.network
         self.history_, self.certified_model_ = result.history, model
         self.row_fingerprints_ = table.row_fingerprints
+        self.single_row_fingerprints_ = table.rows.single_fingerprints
         _warn_of_the_fit(model, result)
         return self
 

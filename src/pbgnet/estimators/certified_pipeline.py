@@ -165,6 +165,12 @@ class CertifiedPipeline(CertifiedPredictor):
         check_is_fitted(self)
         return self.classifier_.row_fingerprints_
 
+    @property
+    def single_row_fingerprints_(self) -> NDArray[np.uint64]:
+        """The same, of rows rounded to float32."""
+        check_is_fitted(self)
+        return self.classifier_.single_row_fingerprints_
+
     def _fraction(self, classifier: CertifiedClassifier) -> float:
         if self.prior_fraction is not None:
             return float(self.prior_fraction)

@@ -323,6 +323,16 @@ def test_rows_that_were_trained_on_are_refused_in_another_precision_or_table(dat
     with pytest.raises(PriorLeakageError, match=r"with their labels.* float32"):
         certify(sign, x.astype(np.float32), y, training_data=(leaked, np.r_[train_y, y[7:8]]))
     certify(sign, x, y, training_data=train_x.astype(np.float32))
+    # In a frame each column has a precision of its own.
+    mixed = pd.DataFrame(leaked, columns=["a", "b", "c"]).astype({"b": np.float32})
+    other = pd.DataFrame(x, columns=["a", "b", "c"]).astype({"a": np.float32})
+    for word in ({}, {"word": "w"}):
+        with pytest.raises(PriorLeakageError, match="partly as float32, for example row 7"):
+            certify(
+                lambda t: sign(t[["a", "b", "c"]].to_numpy()), other.assign(**word), y,
+                training_data=mixed.assign(**word),
+            )  # fmt: skip
+    certify(lambda t: sign(t.to_numpy()), other, y, training_data=mixed[:100])
     # One more column: its target, say. Named columns are compared by name, others cannot be.
     names = ["a", "b", "c"]
     frame = pd.DataFrame(leaked, columns=names).assign(target=0)
@@ -364,6 +374,12 @@ def test_our_estimators_remember_their_rows(data):
     with pytest.raises(PriorLeakageError, match="200 of the 200 rows to certify were seen by the certified"):
         certify(fitted.certified_model_, x, y)
     assert verify(certify(fitted, fresh_x, fresh_y), fresh_x, fresh_y, model=fitted).ok
+    with pytest.raises(PriorLeakageError, match=r"200 of the 200 .* before they were rounded to float32"):
+        certify(fitted, x.astype(np.float32), y)
+    coarse = PBGDClassifier(random_state=0).fit(x.astype(np.float32), y)
+    for model in (coarse, coarse.certified_model_):
+        with pytest.raises(PriorLeakageError, match=r"200 of the 200 rows .*, as float32"):
+            certify(model, x, y)
     pipeline = make_certified_pipeline(PBGDClassifier(random_state=0)).fit(x, y)
     search = GridSearchCV(PBGDClassifier(random_state=0), {"objective": ["bound"]}, cv=2).fit(x, y)
     for seen in (pipeline, search):

@@ -64,11 +64,11 @@ def certify(
     confidence : float, default=0.95
         Probability with which everything that is claimed holds, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
-        What the classifier was fitted on, to see that no row of X is among it, as it is or with all its
-        numbers rounded to float32. Frames are compared in the columns both have, if one has all those of the
-        other; anything else needs the columns of X in the same order. Our own estimators and certified
-        models remember their rows, saved ones as well, and are checked in any case, also as the last step of
-        a pipeline.
+        What the classifier was fitted on, to see that no row of X is among it, as it is or with its numbers,
+        or those of some columns, rounded to float32. Frames are compared in the columns both have, if one has
+        all those of the other; anything else needs the columns of X in the same order. Our own estimators and
+        certified models remember their rows, saved ones as well, and are checked in any case, also as the
+        last step of a pipeline.
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
     n_models : int, default=1

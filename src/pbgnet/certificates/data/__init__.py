@@ -6,6 +6,7 @@ from pbgnet.certificates.data.duplicates import (
     count_duplicates,
     note_on_near_copies,
     row_fingerprints,
+    single_columns,
 )
 from pbgnet.certificates.data.fingerprints import (
     DataFingerprints,
@@ -51,5 +52,6 @@ __all__ = [
     "label_values",
     "note_on_near_copies",
     "row_fingerprints",
+    "single_columns",
     "unchanged_data",
 ]

@@ -63,6 +63,11 @@ class LabelledRows:
         return row_fingerprints(self.X)
 
     @functools.cached_property
+    def single_fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features, rounded to float32."""
+        return row_fingerprints(self.X, rounding="float32")
+
+    @functools.cached_property
     def canonical_order(self) -> NDArray[np.int64]:
         """Places of the rows, sorted by what they hold: the same rows follow, however the table is ordered.
 
