@@ -26,6 +26,7 @@ from pbgnet.certificates import (
     PreprocessingRecord,
     PriorRecord,
     Split,
+    SplitRecord,
     Terms,
     certify_prepared,
 )
@@ -100,7 +101,14 @@ class CertifiedClassifier(CertifiedPredictor):
         """Say how the prior came about."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, *, prior_rows: ArrayLike | None = None, **refused: Any) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        prior_rows: ArrayLike | SplitRecord | None = None,
+        **refused: Any,
+    ) -> Self:
         """Train and certify.
 
         Parameters
@@ -109,11 +117,12 @@ class CertifiedClassifier(CertifiedPredictor):
             Numbers, finite. For mixed types and missing values use `make_certified_pipeline`.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        prior_rows : array-like of int or bool, optional
+        prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows that train the prior, instead of a random draw: indices, or a mask over all rows.
             Choose them without looking at anything in the rows, neither labels nor features: the others are
             certified, and must still be draws from the distribution. A choice by what the rows hold breaks
-            the certificate, and no program can tell: it is taken on trust.
+            the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
+            by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
 
         Returns
         -------
@@ -146,7 +155,7 @@ class CertifiedClassifier(CertifiedPredictor):
         self,
         rows: LabelledRows,
         seeds: list[int],
-        prior_rows: ArrayLike | None = None,
+        prior_rows: ArrayLike | SplitRecord | None = None,
         fraction: float | None = None,
     ) -> Split:
         """Split rows into those of the prior and those to certify, as `fit` does.

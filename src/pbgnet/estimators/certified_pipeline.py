@@ -11,7 +11,14 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from pbgnet.certificates import CertifiedModel, Inputs, LabelledRows, PreparedTable, VerificationReport
+from pbgnet.certificates import (
+    CertifiedModel,
+    Inputs,
+    LabelledRows,
+    PreparedTable,
+    SplitRecord,
+    VerificationReport,
+)
 from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
@@ -95,7 +102,7 @@ class CertifiedPipeline(CertifiedPredictor):
         X: Any,  # noqa: N803
         y: ArrayLike,
         *,
-        prior_rows: ArrayLike | None = None,
+        prior_rows: ArrayLike | SplitRecord | None = None,
         **refused: Any,
     ) -> Self:
         """Split, preprocess, train and certify.
@@ -106,11 +113,12 @@ class CertifiedPipeline(CertifiedPredictor):
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,)
             Labels of two classes, none missing.
-        prior_rows : array-like of int or bool, optional
+        prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows for preprocessing and prior, instead of a random draw: indices, or a mask over all rows.
             Choose them without looking at anything in the rows, neither labels nor features: the others are
             certified, and must still be draws from the distribution. A choice by what the rows hold breaks
-            the certificate, and no program can tell: it is taken on trust.
+            the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
+            by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
         """
         refuse_fit_parameters(refused)
         if sparse.issparse(X):

@@ -25,7 +25,8 @@ from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.labels import Classes, Label, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
-from pbgnet.certificates.data.split import Split, SplitRecord, draw_prior_rows
+from pbgnet.certificates.data.split import Split, draw_prior_rows
+from pbgnet.certificates.data.split_rules import SplitRecord, by_hash_of, earliest_by
 
 __all__ = [
     "DUPLICATES_ADVICE",
@@ -37,10 +38,12 @@ __all__ = [
     "PreparedTable",
     "Split",
     "SplitRecord",
+    "by_hash_of",
     "check_apart",
     "count_duplicates",
     "describe_data",
     "draw_prior_rows",
+    "earliest_by",
     "fingerprint_array",
     "fingerprint_columns",
     "fingerprint_features",

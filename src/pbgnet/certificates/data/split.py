@@ -9,53 +9,15 @@ the rows cannot choose where they go. Given the set every part of it is as likel
 that the proof asks for.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data.labelled_rows import LabelledRows
+from pbgnet.certificates.data.split_rules import RULES, SplitRecord, rows_by_rule
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
-from pbgnet.records import Limits, OpenProbability, Record, Seed
 from pbgnet.validation import positive_real, refuse_masked
-
-
-@dataclass(frozen=True)
-class SplitRecord(Record):
-    """How the rows of the prior were chosen.
-
-    Attributes
-    ----------
-    how : {"drawn", "given", "none"}
-        Drawn by `draw_prior_rows`; named by the user, who vouches that nothing in the rows was looked at; or
-        there are none.
-    seed, fraction : int, float or None
-        What they were drawn with; None where they were not.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates import SplitRecord
-    >>> SplitRecord("given", seed=3)
-    Traceback (most recent call last):
-    ...
-    pbgnet.exceptions.DomainError: seed and fraction belong to a split that was drawn; this one is 'given'.
-    """
-
-    how: Annotated[str, Limits(choices=("drawn", "given", "none"))]
-    seed: Seed | None = None
-    fraction: OpenProbability | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.how == "drawn" and (self.seed is None or self.fraction is None):
-            raise DomainError(
-                "seed and fraction are needed for a drawn split, so that anyone can draw it again."
-            )
-        if self.how != "drawn" and (self.seed is not None or self.fraction is not None):
-            raise DomainError(
-                f"seed and fraction belong to a split that was drawn; this one is {self.how!r}."
-            )
 
 
 class Split:
@@ -107,7 +69,7 @@ class Split:
     def of_table(
         cls,
         rows: LabelledRows,
-        given: ArrayLike | None = None,
+        given: ArrayLike | SplitRecord | None = None,
         fraction: float | None = None,
         seed: int = 0,
     ) -> "Split":
@@ -116,9 +78,9 @@ class Split:
         Parameters
         ----------
         rows : LabelledRows
-        given : array_like of int or bool, optional
-            The user's own choice of the prior rows: their indices, or a mask over all rows. It must be made
-            without looking at anything in the rows.
+        given : array_like of int or bool, or SplitRecord, optional
+            The user's own choice of the prior rows: their indices, or a mask over all rows, made without
+            looking at anything in the rows. Or a rule, as `by_hash_of` or `earliest_by` make it.
         fraction : float, optional
             Share of the rows to draw otherwise; None for no prior rows.
         seed : int
@@ -133,7 +95,11 @@ class Split:
         (5, 'drawn')
         """
         n = rows.n_rows
-        if given is not None:
+        if isinstance(given, SplitRecord):
+            if given.how not in RULES:
+                raise DomainError(f"A split that is {given.how!r} is no rule; use by_hash_of or earliest_by.")
+            prior_rows, record = rows_by_rule(given, rows), given
+        elif given is not None:
             prior_rows = _distinct_rows("prior_rows", _from_mask("prior_rows", given, n))
             record = SplitRecord("given" if prior_rows.size else "none")
         elif fraction is None:
@@ -141,8 +107,8 @@ class Split:
         elif n < 2:
             raise DomainError(f"Found {n} sample: the prior and the certificate each need one at least.")
         else:
-            prior_rows = _draw(rows, fraction, seed)
             record = SplitRecord("drawn", seed=seed, fraction=fraction)
+            prior_rows = rows_by_rule(record, rows)
         if prior_rows.size and int(prior_rows.max()) >= n:
             raise DomainError(f"prior_rows must lie between 0 and {n - 1}, the rows given to fit.")
         rest = np.setdiff1d(np.arange(n), prior_rows, assume_unique=True)
@@ -172,13 +138,11 @@ class Split:
         chosen = count > 0 or (how == "given" and self.n_left_out(rows.n_rows) > 0)
         if (how == "none") == chosen:
             return f"The split is said to be {how!r}, but there are {count} prior rows."
-        if self.record.seed is None or self.record.fraction is None:
+        if how not in RULES or np.array_equal(rows_by_rule(self.record, rows), np.sort(self.prior_rows)):
             return ""
-        if rows.n_rows < 2 or not np.array_equal(
-            _draw(rows, self.record.fraction, self.record.seed), np.sort(self.prior_rows)
-        ):
+        if how == "drawn":
             return f"The prior rows are not those that seed {self.record.seed} draws from {rows.n_rows} rows."
-        return ""
+        return f"The prior rows are not those that column {self.record.column!r:.60} tells."
 
     def left_out_problem(self, n_rows: int) -> str:
         """Say that rows are left out though nobody vouches for it; "" if none are, or the user does.
@@ -226,21 +190,14 @@ def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray
     >>> X[::-1][draw_prior_rows(X[::-1], y[::-1], 0.5, seed=0), 0]
     array([8., 6., 3., 1., 0.])
     """
-    return _draw(LabelledRows(X, y), fraction, seed)
-
-
-def _draw(rows: LabelledRows, fraction: float, seed: int) -> NDArray[np.int64]:
-    n = rows.n_rows
-    if n < 2:
-        raise DomainError(f"There must be 2 rows at least, one for the prior and one to certify; got {n}.")
+    rows = LabelledRows(X, y)
+    if rows.n_rows < 2:
+        raise DomainError(f"There must be 2 rows at least, for the prior and to certify; got {rows.n_rows}.")
     if not positive_real("fraction", fraction) < 1:
         raise DomainError(f"fraction must lie between 0 and 1, e.g. 0.5, got {fraction!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise DomainError(f"seed must be a whole number of at least 0, got {seed!r:.60}.")
-    count = min(max(1, round(fraction * n)), n - 1)
-    words = np.frombuffer(rows.set_fingerprint, dtype="<u4").tolist()
-    drawn = np.random.default_rng([int(seed), *words]).permutation(n)[:count]
-    return np.sort(rows.canonical_order[drawn])
+    return rows_by_rule(SplitRecord("drawn", int(seed), float(fraction)), rows)
 
 
 def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:

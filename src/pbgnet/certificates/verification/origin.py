@@ -13,6 +13,18 @@ from pbgnet.certificates.verification.cases import RELATIVE, NetworkCase, Outcom
 from pbgnet.networks import initial_weights
 from pbgnet.preprocessing import TablePreprocessor, read_columns, take_rows
 
+SPLIT_NOTES = {
+    "given": (
+        "that the rows were chosen without looking at anything in them, neither features nor labels, is "
+        "taken on trust: a choice by what they hold breaks the certificate"
+    ),
+    "hashed": "that the column names cases, and was not chosen by what the rows hold, is taken on trust",
+    "earliest": (
+        "that the later rows are independent draws, and those to come are drawn like them, is taken on trust"
+    ),
+}
+"""What is on trust about rows that were not drawn at random, though they can be told again."""
+
 
 def check_rows(case: NetworkCase) -> Outcome:
     """See that no row is both prior and certified, and that all others are certified as stated.
@@ -45,18 +57,15 @@ def check_redraw(case: NetworkCase) -> Outcome:
         "none": "no prior rows",
         "given": "prior rows chosen by the user",
         "drawn": f"the rows that seed {record.seed} draws, a share of {record.fraction!r}",
+        "hashed": f"a share of {record.fraction!r} by the hash of {record.column!r:.60}, seed {record.seed}",
+        "earliest": f"the earliest by {record.column!r:.60}, a share of {record.fraction!r}",
     }[record.how]
     if problem := split.record_problem(case.rows):
         made = f" (drawn with numpy {case.certificate.versions.numpy}, redrawn with {np.__version__})"
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
         return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
-    if record.how == "given":
-        note = (
-            "that the rows were chosen without looking at anything in them, neither features nor labels, is "
-            "taken on trust: a choice by what they hold breaks the certificate"
-        )
-        return Outcome(expected, expected, True, note, trusted=True)
-    return Outcome(expected, expected, True)
+    note = SPLIT_NOTES.get(record.how, "")
+    return Outcome(expected, expected, True, note, trusted=bool(note))
 
 
 def check_refit(case: NetworkCase) -> Outcome:
