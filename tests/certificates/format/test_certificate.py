@@ -266,7 +266,7 @@ def test_records_check_what_they_are_given():
     with pytest.raises(DomainError, match="status must be one of"):
         PreprocessingRecord("some")
     for options in ({"seed": 3}, {"fraction": 0.5}, {}):
-        with pytest.raises(DomainError, match="A split that is 'drawn' needs its (seed|fraction)"):
+        with pytest.raises(DomainError, match=r"A split that is 'drawn' needs its (seed|fraction)"):
             SplitRecord("drawn", **options)
     for how in ("given", "none"):
         with pytest.raises(DomainError, match=f"A split that is '{how}' has no fraction"):
