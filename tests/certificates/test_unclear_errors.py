@@ -75,14 +75,14 @@ def test_columns_of_one_name_are_named():
         (10, 2.5, 0, "fraction must lie between 0 and 1"),
         (10, 0.0, 0, "fraction must be positive"),
         (10, float("nan"), 0, "fraction must be positive"),
-        (-1, 0.5, 0, "n must be at least 1"),
-        (1, 0.5, 0, "n must be at least 2"),
+        (0, 0.5, 0, "There must be 2 rows at least"),
+        (1, 0.5, 0, "There must be 2 rows at least"),
         (10, 0.5, -1, "seed must be a whole number of at least 0"),
     ],
 )
 def test_a_draw_of_rows_is_possible(n, fraction, seed, message):
     with pytest.raises(DomainError, match=message):
-        draw_prior_rows(n, fraction, seed)
+        draw_prior_rows(np.arange(n)[:, None], np.arange(n), fraction, seed)
 
 
 def test_a_network_has_no_reference(fitted):

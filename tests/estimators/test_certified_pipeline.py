@@ -1,5 +1,7 @@
 """Mixed tables with gaps, preprocessed inside the proof."""
 
+import io
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from pbgnet.certificates import load_model, verify
+from pbgnet.certificates import LabelledRows, load_model, verify
 from pbgnet.estimators import CertifiedPipeline, PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import (
     DomainError,
@@ -57,14 +59,39 @@ def test_table_with_gaps_is_learned_and_certified(fitted, tmp_path):
     assert (load_model(tmp_path / "model").predict(frame) == fitted.predict(frame)).all()
 
 
+@pytest.mark.filterwarnings("ignore::pbgnet.exceptions.UnseenCategoryWarning")
+def test_a_text_in_a_certified_cell_decides_nothing():
+    frame, y = make_table(120)
+    lines = frame.to_csv(index=False).splitlines()
+    spoiled = [*lines[:100], "many" + lines[100][lines[100].index(",") :], *lines[101:]]
+    read = [pd.read_csv(io.StringIO("\n".join(each))) for each in (lines, spoiled)]
+    assert read[0]["age"].dtype != read[1]["age"].dtype
+    options = {"classifier__max_epochs": 2, "classifier__random_state": 0}
+    typed, texts = (
+        make_certified_pipeline().set_params(**options).fit(table, y, prior_rows=range(60)) for table in read
+    )
+    assert typed.preprocessor_.to_dict() == texts.preprocessor_.to_dict()
+    steps = {step.name: step for step in texts.verify(read[1], y).steps}
+    assert steps["preprocessing refitted"].status == "ok"
+    fixed = read[0].astype({"job": "category"})
+    by_table = make_certified_pipeline().set_params(**options).fit(fixed, y, prior_rows=range(60))
+    steps = {step.name: step for step in by_table.verify(fixed, y).steps}
+    assert steps["preprocessing refitted"].status == "trusted"
+    assert "types of the columns were fixed without looking at" in steps["preprocessing refitted"].detail
+    assert any(
+        "Types of columns that the table itself fixes" in each for each in by_table.certificate_.assumptions
+    )
+
+
 def test_preprocessing_sees_prior_rows_only(fitted):
     frame, y = make_table()
     spoiled = frame.copy()
     spoiled.loc[fitted.certified_rows_, "income"] *= 1000
-    other = make_certified_pipeline(PBGNetClassifier(random_state=0)).fit(spoiled, y)
+    make = make_certified_pipeline(PBGNetClassifier(random_state=0))
+    other = clone(make).fit(spoiled, y, prior_rows=fitted.prior_rows_)
     assert other.preprocessor_.to_dict() == fitted.preprocessor_.to_dict()
     spoiled.loc[fitted.prior_rows_, "income"] *= 1000
-    other = make_certified_pipeline(PBGNetClassifier(random_state=0)).fit(spoiled, y)
+    other = clone(make).fit(spoiled, y, prior_rows=fitted.prior_rows_)
     assert other.preprocessor_.to_dict() != fitted.preprocessor_.to_dict()
 
 
@@ -77,7 +104,7 @@ def test_a_text_in_a_certified_row_of_a_list_changes_no_other_row():
     plain = clone(make).fit(X.tolist(), y)
     spoiled = X.tolist()
     spoiled[int(plain.certified_rows_[0])][0] = "oops"
-    other = clone(make).fit(spoiled, y)
+    other = clone(make).fit(spoiled, y, prior_rows=plain.prior_rows_)
     assert [column.kind for column in other.preprocessor_.columns_] == ["numeric", "numeric"]
     assert other.preprocessor_.to_dict() == plain.preprocessor_.to_dict()
     assert other.verify(spoiled, y).ok
@@ -144,7 +171,7 @@ class TestBadInput:
             few = CertifiedPipeline(PBGDClassifier()).fit(frame[["income"]][:9], ["good", "bad", "good"] * 3)
         assert few.certificate_.n_rows_total == 9
         with pytest.raises(DomainError, match="Found 1 sample: the prior and the certificate each need one"):
-            PBGNetClassifier().split_rows(1, [0])
+            PBGNetClassifier().split_rows(LabelledRows(frame[:1], y[:1]), [0])
         with pytest.raises(ShapeError, match="50 rows but there are 49 labels"):
             CertifiedPipeline().fit(frame, y[:49])
         with pytest.raises(ShapeError, match="rows and columns"):

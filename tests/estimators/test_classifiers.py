@@ -92,7 +92,7 @@ def test_split_is_random_and_complete(fitted, table):
     rows = np.concatenate([fitted.prior_rows_, fitted.certified_rows_])
     assert sorted(rows) == list(range(len(table[1])))
     # A plain random split: the classes are not balanced exactly, as a stratified one would.
-    shares = [np.mean(table[1][draw_prior_rows(400, 0.5, s)] == "yes") for s in range(30)]
+    shares = [np.mean(table[1][draw_prior_rows(*table, 0.5, s)] == "yes") for s in range(30)]
     assert np.std(shares) > 0.01
 
 

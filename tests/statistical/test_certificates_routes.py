@@ -50,7 +50,8 @@ def test_class_conditional_bounds_hold_together(fresh):
     risks = {None: wrong.mean(), "0": wrong[y == 0].mean(), "1": wrong[y == 1].mean()}
     violated = unpaid = 0
     for _ in range(repetitions):
-        certificate = certify(stump, *draw_world(60, rng), CONFIDENCE, class_conditional=True).certificate
+        by_class = {"class_conditional": True, "classes": [0, 1]}
+        certificate = certify(stump, *draw_world(60, rng), CONFIDENCE, **by_class).certificate
         violated += any(risks[claim.given_class] > claim.value for claim in certificate.claims)
         full = [dataclasses.replace(claim, delta=0.2).recomputed() for claim in certificate.claims]
         unpaid += any(risks[claim.given_class] > claim.value for claim in full)

@@ -2,19 +2,21 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pbgnet.cli.console import console, echo, printable
-from pbgnet.cli.folder import features, load_reading, reads_text
+from pbgnet.cli.folder import TableReading, features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model
 from pbgnet.cli.outcome import ExitCode, Result, command
 from pbgnet.cli.tables import check_column, is_csv, label_column, read_table
 from pbgnet.exceptions import DamagedFileError, OptionError
 
 if TYPE_CHECKING:
-    from pbgnet.certificates import VerificationReport
+    import pandas as pd
+
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, VerificationReport
 
 # Longer texts are cut in the table; --json has all of them.
 LONGEST_CELL = 36
@@ -44,19 +46,36 @@ def verify_model(
     reading = load_reading(model, loaded).amended(target, missing)
     if reading.target is None and not isinstance(loaded.certificate.subject, DisagreementSubject):
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
-    if reads_text(loaded) and not is_csv(data):
+    if reads_text(loaded) and reading.data is not None and not is_csv(data):
         raise OptionError(
             f"The model was trained on a CSV, whose cells are compared as they are written, and {data} is "
             "none; verify it with the CSV."
         )
-    frame = read_table(data, reading.missing, as_text=reads_text(loaded))
-    table = features(frame, loaded, reading)
+    frame, table = _read_as_certified(loaded, data, reading)
     if reading.target is None:  # a disagreement, which needs no labels
         return recompute(loaded, table)
     check_column("target", reading.target, frame.columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
         return recompute(loaded, table, label_column(frame, reading.target, data))
+
+
+def _read_as_certified(
+    loaded: "CertifiedModel | CertifiedPredictions", data: Path, reading: TableReading
+) -> tuple["pd.DataFrame", Any]:
+    """Return the file and the columns of the model, with typed cells if it is those that were certified.
+
+    A model that tells numbers from words itself may have been made from a CSV, or in Python from a table.
+    """
+    from pbgnet.certificates import fingerprint_features
+
+    trained_here = reading.data is not None
+    for as_text in [reads_text(loaded)] if trained_here or not reads_text(loaded) else [False, True]:
+        frame = read_table(data, reading.missing, as_text=as_text)
+        table = features(frame, loaded, reading)
+        if fingerprint_features(table) == loaded.certificate.fingerprints.features:
+            break
+    return frame, table
 
 
 def show_steps(report: "VerificationReport") -> None:

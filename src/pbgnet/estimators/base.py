@@ -21,10 +21,12 @@ from pbgnet.certificates import (
     CertifiedModel,
     Classes,
     Inputs,
+    LabelledRows,
     PreparedTable,
     PreprocessingRecord,
     PriorRecord,
     Split,
+    SplitRecord,
     Terms,
     certify_prepared,
 )
@@ -79,6 +81,7 @@ class CertifiedClassifier(CertifiedPredictor):
     network_: AggregatedNetwork | TanhNetwork
     history_: list[dict[str, float | int | str]]
     row_fingerprints_: NDArray[np.uint64]
+    single_row_fingerprints_: NDArray[np.uint64]  # rounded to float32
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,7 +101,14 @@ class CertifiedClassifier(CertifiedPredictor):
         """Say how the prior came about."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, *, prior_rows: ArrayLike | None = None, **refused: Any) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        prior_rows: ArrayLike | SplitRecord | None = None,
+        **refused: Any,
+    ) -> Self:
         """Train and certify.
 
         Parameters
@@ -107,11 +117,12 @@ class CertifiedClassifier(CertifiedPredictor):
             Numbers, finite. For mixed types and missing values use `make_certified_pipeline`.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        prior_rows : array-like of int or bool, optional
+        prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows that train the prior, instead of a random draw: indices, or a mask over all rows.
             Choose them without looking at anything in the rows, neither labels nor features: the others are
             certified, and must still be draws from the distribution. A choice by what the rows hold breaks
-            the certificate, and no program can tell: it is taken on trust.
+            the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
+            by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
 
         Returns
         -------
@@ -126,8 +137,9 @@ class CertifiedClassifier(CertifiedPredictor):
             table = X if hasattr(X, "columns") else features
             inputs = Inputs(two_classes(labels), column_names(table))
             seeds = self.draw_seeds()
-            split = self.split_rows(len(labels), seeds, prior_rows)
-            self.fit_prepared(PreparedTable(table, labels, inputs, split), seeds, preprocessing=OUTSIDE)
+            rows = LabelledRows(table, labels)
+            split = self.split_rows(rows, seeds, prior_rows)
+            self.fit_prepared(PreparedTable(rows, inputs, split), seeds, preprocessing=OUTSIDE)
         return self
 
     def check_parameters(self) -> None:
@@ -141,16 +153,17 @@ class CertifiedClassifier(CertifiedPredictor):
 
     def split_rows(
         self,
-        n: int,
+        rows: LabelledRows,
         seeds: list[int],
-        prior_rows: ArrayLike | None = None,
+        prior_rows: ArrayLike | SplitRecord | None = None,
         fraction: float | None = None,
     ) -> Split:
-        """Split n rows into those of the prior and those to certify, as `fit` does.
+        """Split rows into those of the prior and those to certify, as `fit` does.
 
         Parameters
         ----------
-        n : int
+        rows : LabelledRows
+            As they were given to `fit`.
         seeds : list of int
             From `draw_seeds`.
         prior_rows : array-like of int or bool, optional
@@ -161,7 +174,7 @@ class CertifiedClassifier(CertifiedPredictor):
         """
         if fraction is None and self._sets_rows_apart():
             fraction = float(self.prior_fraction)
-        return Split.of_table(n, prior_rows, fraction, seeds[0])
+        return Split.of_table(rows, prior_rows, fraction, seeds[0])
 
     def fit_prepared(
         self, table: PreparedTable, seeds: list[int], *, preprocessing: PreprocessingRecord | None = None
@@ -200,6 +213,7 @@ class CertifiedClassifier(CertifiedPredictor):
         self.network_ = result.network if model is None else model.network
         self.history_, self.certified_model_ = result.history, model
         self.row_fingerprints_ = table.row_fingerprints
+        self.single_row_fingerprints_ = table.rows.single_fingerprints
         _warn_of_the_fit(model, result)
         return self
 

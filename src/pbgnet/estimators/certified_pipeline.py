@@ -11,7 +11,14 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from pbgnet.certificates import CertifiedModel, Inputs, PreparedTable, VerificationReport
+from pbgnet.certificates import (
+    CertifiedModel,
+    Inputs,
+    LabelledRows,
+    PreparedTable,
+    SplitRecord,
+    VerificationReport,
+)
 from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
@@ -95,7 +102,7 @@ class CertifiedPipeline(CertifiedPredictor):
         X: Any,  # noqa: N803
         y: ArrayLike,
         *,
-        prior_rows: ArrayLike | None = None,
+        prior_rows: ArrayLike | SplitRecord | None = None,
         **refused: Any,
     ) -> Self:
         """Split, preprocess, train and certify.
@@ -106,11 +113,12 @@ class CertifiedPipeline(CertifiedPredictor):
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,)
             Labels of two classes, none missing.
-        prior_rows : array-like of int or bool, optional
+        prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows for preprocessing and prior, instead of a random draw: indices, or a mask over all rows.
             Choose them without looking at anything in the rows, neither labels nor features: the others are
             certified, and must still be draws from the distribution. A choice by what the rows hold breaks
-            the certificate, and no program can tell: it is taken on trust.
+            the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
+            by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
         """
         refuse_fit_parameters(refused)
         if sparse.issparse(X):
@@ -123,11 +131,12 @@ class CertifiedPipeline(CertifiedPredictor):
         classifier.check_parameters()
         classes = two_classes(labels)
         seeds = classifier.draw_seeds()
-        split = classifier.split_rows(len(labels), seeds, prior_rows, self._fraction(classifier))
+        rows = LabelledRows(table, labels)
+        split = classifier.split_rows(rows, seeds, prior_rows, self._fraction(classifier))
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
         preprocessor.fit(take_rows(table, split.prior_rows))
         names = column_names(table)
-        prepared = PreparedTable(table, labels, Inputs(classes, names, preprocessor), split)
+        prepared = PreparedTable(rows, Inputs(classes, names, preprocessor), split)
         self.classifier_ = classifier.fit_prepared(prepared, seeds)
         self.preprocessor_, self.classes_ = preprocessor, classifier.classes_
         self.n_features_in_ = table.shape[1]
@@ -163,6 +172,12 @@ class CertifiedPipeline(CertifiedPredictor):
         """Fingerprints of the rows given to fit, so that `certify` can refuse them."""
         check_is_fitted(self)
         return self.classifier_.row_fingerprints_
+
+    @property
+    def single_row_fingerprints_(self) -> NDArray[np.uint64]:
+        """The same, of rows rounded to float32."""
+        check_is_fitted(self)
+        return self.classifier_.single_row_fingerprints_
 
     def _fraction(self, classifier: CertifiedClassifier) -> float:
         if self.prior_fraction is not None:

@@ -69,10 +69,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     max_categories : int, default=255
         The most frequent categories of a column that get an output each; rarer ones become all zeros.
-    parse_numbers : bool, default=False
+    parse_numbers : bool, default=True
         Whether a column of text is numeric if all its values in the fitted rows write out finite
-        numbers. For tables read as text, so that the fitted rows alone decide what each column is;
-        columns that the table itself calls categorical stay so.
+        numbers. Then the fitted rows alone decide what a column is, though one text in another row makes
+        readers of files turn the whole column into texts. Columns that the table itself calls categorical
+        stay so; make those categorical whose numbers are names.
 
     Attributes
     ----------
@@ -97,7 +98,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
            [ 0.  ,  1.  ,  0.  ,  1.  ]])
     """
 
-    def __init__(self, max_categories: int = 255, parse_numbers: bool = False) -> None:
+    def __init__(self, max_categories: int = 255, parse_numbers: bool = True) -> None:
         self.max_categories = max_categories
         self.parse_numbers = parse_numbers
 

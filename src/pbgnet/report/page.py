@@ -9,7 +9,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pbgnet.certificates import Answers, Certificate, CertifiedModel, PreparedTable, evaluate, round_up
+from pbgnet.certificates import (
+    Answers,
+    Certificate,
+    CertifiedModel,
+    LabelledRows,
+    PreparedTable,
+    evaluate,
+    round_up,
+)
 from pbgnet.exceptions import PBGNetWarning
 from pbgnet.files import write_whole
 from pbgnet.pages import render_page
@@ -111,7 +119,8 @@ def _certified_answers(
         return model.answers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return evaluate(model.network, *PreparedTable(X, y, model.inputs, model.split).certified)
+        table = PreparedTable(LabelledRows(X, y), model.inputs, model.split)
+        return evaluate(model.network, *table.certified)
 
 
 def _lead(model: CertifiedModel) -> str:

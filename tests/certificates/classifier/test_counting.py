@@ -323,6 +323,16 @@ def test_rows_that_were_trained_on_are_refused_in_another_precision_or_table(dat
     with pytest.raises(PriorLeakageError, match=r"with their labels.* float32"):
         certify(sign, x.astype(np.float32), y, training_data=(leaked, np.r_[train_y, y[7:8]]))
     certify(sign, x, y, training_data=train_x.astype(np.float32))
+    # In a frame each column has a precision of its own.
+    mixed = pd.DataFrame(leaked, columns=["a", "b", "c"]).astype({"b": np.float32})
+    other = pd.DataFrame(x, columns=["a", "b", "c"]).astype({"a": np.float32})
+    for word in ({}, {"word": "w"}):
+        with pytest.raises(PriorLeakageError, match="partly as float32, for example row 7"):
+            certify(
+                lambda t: sign(t[["a", "b", "c"]].to_numpy()), other.assign(**word), y,
+                training_data=mixed.assign(**word),
+            )  # fmt: skip
+    certify(lambda t: sign(t.to_numpy()), other, y, training_data=mixed[:100])
     # One more column: its target, say. Named columns are compared by name, others cannot be.
     names = ["a", "b", "c"]
     frame = pd.DataFrame(leaked, columns=names).assign(target=0)
@@ -364,6 +374,12 @@ def test_our_estimators_remember_their_rows(data):
     with pytest.raises(PriorLeakageError, match="200 of the 200 rows to certify were seen by the certified"):
         certify(fitted.certified_model_, x, y)
     assert verify(certify(fitted, fresh_x, fresh_y), fresh_x, fresh_y, model=fitted).ok
+    with pytest.raises(PriorLeakageError, match=r"200 of the 200 .* before they were rounded to float32"):
+        certify(fitted, x.astype(np.float32), y)
+    coarse = PBGDClassifier(random_state=0).fit(x.astype(np.float32), y)
+    for model in (coarse, coarse.certified_model_):
+        with pytest.raises(PriorLeakageError, match=r"200 of the 200 rows .*, as float32"):
+            certify(model, x, y)
     pipeline = make_certified_pipeline(PBGDClassifier(random_state=0)).fit(x, y)
     search = GridSearchCV(PBGDClassifier(random_state=0), {"objective": ["bound"]}, cv=2).fit(x, y)
     for seen in (pipeline, search):
@@ -433,7 +449,7 @@ def test_dropping_equal_rows_that_are_draws_breaks_the_bound():
 
 def test_class_conditional_bounds_share_delta(data):
     x, y = data
-    certified = certify(sign, x, y, confidence=0.94, class_conditional=True)
+    certified = certify(sign, x, y, confidence=0.94, class_conditional=True, classes=[0, 1])
     certificate = certified.certificate
     share = split_delta(0.06, 3)
     assert [claim.delta for claim in certificate.claims] == [share] * 3
@@ -456,14 +472,31 @@ def test_class_conditional_bounds_share_delta(data):
     for claims in (certificate.claims[:2], (*certificate.claims, certificate.claims[1])):
         more = dataclasses.replace(certificate, claims=claims)
         assert "shares of delta" in failed(verify(dataclasses.replace(certified, certificate=more), x, y))
-    three = certify(sign, *make_data(200, n_classes=3), class_conditional=True).certificate
+    three = certify(sign, *make_data(200, n_classes=3), class_conditional=True, classes=[0, 1, 2]).certificate
     assert [claim.delta for claim in three.claims] == [split_delta(0.05, 4)] * 4
 
 
 def test_a_class_needs_two_rows(data):
     x, y = data
     few = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1]]
-    with pytest.raises(LabelError, match=r"Class 1 has 1 certified rows.*at least 2.*Certify more rows"):
-        certify(sign, x[few], y[few], class_conditional=True)
+    with pytest.raises(LabelError, match=r"Class 1 has 1 certified rows.*at least 2.*Certify more") as told:
+        certify(sign, x[few], y[few], class_conditional=True, classes=[0, 1])
+    assert "To leave class_conditional out now would be a choice by the labels" in str(told.value)
+    zeros = lambda X: np.zeros(len(X), dtype=int)  # noqa: E731
     with pytest.raises(OptionError, match="at least two classes"):
-        certify(lambda X: np.zeros(len(X), dtype=int), x[y == 0], y[y == 0], class_conditional=True)
+        certify(zeros, x[y == 0], y[y == 0], class_conditional=True, classes=[0])
+
+
+def test_how_many_classes_share_delta_does_not_depend_on_labels_seen(data):
+    x, y = data
+    with pytest.raises(OptionError, match=r"must not depend on the labels.*name all classes there are"):
+        certify(sign, x, y, class_conditional=True)
+    with pytest.raises(LabelError, match="y holds the unknown label 2"):
+        certify(sign, x, np.where(x[:, 0] > 2, 2, y), class_conditional=True, classes=[0, 1])
+
+    class Fitted:
+        classes_ = np.array([0, 1])
+        predict = staticmethod(sign)
+
+    assert len(certify(Fitted(), x, y, class_conditional=True).certificate.claims) == 3
+    assert certify(sign, x, y).certificate.claims, "without bounds for each class they need no names"

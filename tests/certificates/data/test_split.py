@@ -3,18 +3,27 @@
 import numpy as np
 import pytest
 
-from pbgnet.certificates import Split, SplitRecord, draw_prior_rows
+from pbgnet.certificates import LabelledRows, Split, SplitRecord, draw_prior_rows
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
+
+
+def numbered(n):
+    """Rows that are all different, with labels."""
+    return np.arange(float(n))[:, None], np.arange(n) % 2
+
+
+def table_of(n):
+    return LabelledRows(*numbered(n))
 
 
 @pytest.mark.parametrize(
     ("n", "fraction", "count"), [(10, 0.5, 5), (10, 0.01, 1), (10, 0.99, 9), (2, 0.5, 1)]
 )
 def test_prior_rows_are_drawn_without_repetition(n, fraction, count):
-    rows = draw_prior_rows(n, fraction, seed=1)
+    rows = draw_prior_rows(*numbered(n), fraction, seed=1)
     assert rows.dtype == np.int64
     assert rows.size == np.unique(rows).size == count
-    np.testing.assert_array_equal(rows, np.sort(np.random.default_rng(1).permutation(n)[:count]))
+    assert (np.diff(rows) > 0).all()
 
 
 def test_the_split_can_be_checked_before_training():
@@ -43,33 +52,33 @@ def test_rows_that_are_no_rows_are_refused():
 
 
 def test_the_rest_of_a_table_is_certified():
-    drawn = Split.of_table(40, None, 0.25, 3)
-    np.testing.assert_array_equal(drawn.prior_rows, draw_prior_rows(40, 0.25, 3))
+    drawn = Split.of_table(table_of(40), None, 0.25, 3)
+    np.testing.assert_array_equal(drawn.prior_rows, draw_prior_rows(*numbered(40), 0.25, 3))
     assert sorted([*drawn.prior_rows, *drawn.certified_rows]) == list(range(40))
     assert drawn.record == SplitRecord("drawn", seed=3, fraction=0.25)
-    given = Split.of_table(5, [3, 1], 0.25, 3)
+    given = Split.of_table(table_of(5), [3, 1], 0.25, 3)
     assert given.prior_rows.tolist() == [3, 1]
     assert given.certified_rows.tolist() == [0, 2, 4]
     assert given.record == SplitRecord("given")
-    assert Split.of_table(5, [False, True, False, True, False]).prior_rows.tolist() == [1, 3]
+    assert Split.of_table(table_of(5), [False, True, False, True, False]).prior_rows.tolist() == [1, 3]
     with pytest.raises(ShapeError, match=r"mask of shape \(2,\), but there are 5 rows"):
-        Split.of_table(5, [True, False])
-    for none in (Split.of_table(3), Split.of_table(3, [])):
+        Split.of_table(table_of(5), [True, False])
+    for none in (Split.of_table(table_of(3)), Split.of_table(table_of(3), [])):
         assert none.certified_rows.tolist() == [0, 1, 2]
         assert none.record == SplitRecord("none")
     with pytest.raises(DomainError, match="Found 1 sample: the prior and the certificate each need one"):
-        Split.of_table(1, None, 0.5)
+        Split.of_table(table_of(1), None, 0.5)
     with pytest.raises(DomainError, match="prior_rows must lie between 0 and 4"):
-        Split.of_table(5, [5])
+        Split.of_table(table_of(5), [5])
     with pytest.raises(DomainError, match="Every row is a prior row"):
-        Split.of_table(2, [0, 1])
+        Split.of_table(table_of(2), [0, 1])
 
 
 def test_a_record_that_contradicts_the_rows_is_named():
     def problem(prior, certified, record, n=8):
-        return Split(prior, certified, record).record_problem(n)
+        return Split(prior, certified, record).record_problem(table_of(n))
 
-    drawn, rows = SplitRecord("drawn", seed=3, fraction=0.25), draw_prior_rows(8, 0.25, 3)
+    drawn, rows = SplitRecord("drawn", seed=3, fraction=0.25), draw_prior_rows(*numbered(8), 0.25, 3)
     rest = np.setdiff1d(np.arange(8), rows)
     assert problem(rows, rest, drawn) == problem(rows[::-1], rest, drawn) == ""
     assert "not those that seed 3 draws from 9 rows" in problem(rows, rest, drawn, 9)
@@ -87,3 +96,57 @@ def test_rows_that_nobody_vouches_for_are_missed():
         assert "1 rows of the table are neither prior nor certified" in split.left_out_problem(8)
         assert split.left_out_problem(7) == ""
     assert Split([0], range(2, 8), SplitRecord("given")).left_out_problem(8) == ""
+
+
+def mixed(n, seed=0):
+    """Rows of numbers and texts with gaps, some of them equal, with labels."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, 3), dtype=object)
+    X[:, 0] = rng.integers(0, 4, size=n).astype(float)
+    X[:, 1] = rng.choice(["red", "green", None], size=n)
+    X[:, 2] = np.where(rng.random(n) < 0.2, None, rng.integers(0, 3, size=n))
+    return X, rng.choice(["yes", "no"], size=n)
+
+
+def as_set(X, y, rows):
+    return sorted(zip(map(repr, X[rows].tolist()), y[rows].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("make", [numbered, mixed])
+def test_the_order_of_the_rows_does_not_steer_the_draw(make):
+    X, y = make(200)
+    drawn = as_set(X, y, draw_prior_rows(X, y, 0.3, seed=5))
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(200)
+        moved = draw_prior_rows(X[order], y[order], 0.3, seed=5)
+        assert as_set(X[order], y[order], moved) == drawn
+
+
+def test_the_draw_depends_on_everything_but_the_order():
+    X, y = numbered(200)
+    rows = draw_prior_rows(X, y, 0.5, seed=5)
+    other_value, other_label = X.copy(), y.copy()
+    other_value[17] += 1e-9
+    other_label[17] = 1 - other_label[17]
+    others = [(X, y, 6), (other_value, y, 5), (X, other_label, 5), (X, np.array(["a", "b"])[y], 5)]
+    for table, labels, seed in others:
+        changed = np.setdiff1d(draw_prior_rows(table, labels, 0.5, seed=seed), rows)
+        assert 25 < changed.size < 75, "as many as an independent draw"
+
+
+def test_the_draw_is_that_of_the_same_rows_in_every_container():
+    pd, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    X, y = numbered(50)
+    rows = draw_prior_rows(X, y, 0.5, seed=1)
+    frame = pd.DataFrame(X.astype(int), columns=["a"])
+    for table in (X.tolist(), frame, frame.astype(str), sparse.csr_matrix(X), X.astype(np.float32)):
+        np.testing.assert_array_equal(draw_prior_rows(table, y, 0.5, seed=1), rows)
+    np.testing.assert_array_equal(draw_prior_rows(X, y.astype(float)[:, None], 0.5, seed=1), rows)
+
+
+def test_every_row_is_drawn_equally_often():
+    X, y = numbered(20)
+    counts = np.zeros(20)
+    for seed in range(2000):
+        counts[draw_prior_rows(X, y, 0.25, seed=seed)] += 1
+    assert abs(counts - 500).max() < 5 * np.sqrt(500 * 0.75)

@@ -49,7 +49,7 @@ def test_everything_that_should_be_there_is_there(model):
     subject = data["subject"]
     assert subject["kind"] == "network"
     assert {len(subject[name]) for name in ("prior_weights", "posterior_weights", "inputs")} == {64}
-    assert subject["split"] == {"how": "given", "seed": None, "fraction": None}
+    assert subject["split"] == {"how": "given", "seed": None, "fraction": None, "column": None}
     assert data["n_rows_total"] == 240
     assert len(data["seal"]) == 64
     assert set(data["versions"]) == {"pbgnet", "torch", "numpy", "python"}
@@ -266,10 +266,10 @@ def test_records_check_what_they_are_given():
     with pytest.raises(DomainError, match="status must be one of"):
         PreprocessingRecord("some")
     for options in ({"seed": 3}, {"fraction": 0.5}, {}):
-        with pytest.raises(DomainError, match="seed and fraction are needed for a drawn split"):
+        with pytest.raises(DomainError, match=r"A split that is 'drawn' needs its (seed|fraction)"):
             SplitRecord("drawn", **options)
     for how in ("given", "none"):
-        with pytest.raises(DomainError, match=f"belong to a split that was drawn; this one is '{how}'"):
+        with pytest.raises(DomainError, match=f"A split that is '{how}' has no fraction"):
             SplitRecord(how, fraction=0.5)
     with pytest.raises(DomainError, match="fraction must be below 1"):
         SplitRecord("drawn", seed=0, fraction=1.0)

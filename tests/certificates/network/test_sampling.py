@@ -17,6 +17,7 @@ from pbgnet.certificates import (
 )
 from pbgnet.certificates.network.sampling import draw_risk
 from pbgnet.exceptions import (
+    DomainError,
     OptionError,
     UncertifiedError,
     UnknownNameError,
@@ -92,3 +93,14 @@ class TestSampledRisk:
             make_learned(hidden=(3,), seed=3)
         with pytest.raises(UnknownNameError, match="aggregation of a certificate"):
             make_learned(hidden=(3,), aggregation="enumeration")
+
+    def test_the_draws_are_not_those_the_prior_was_made_of(self, build):
+        options = self.OPTIONS | {"seed": 7}
+        with pytest.raises(DomainError, match="drawn from seed 7, and so is the prior; give"):
+            build("random", **options)
+        build("zero", **options)
+        model, x, y = build("random", **self.OPTIONS)
+        subject = model.certificate.network
+        again = dataclasses.replace(subject.aggregation, seed=7)
+        lie = forged(model, subject=dataclasses.replace(subject, aggregation=again))
+        assert "prior record" in failed(verify(lie, x, y))

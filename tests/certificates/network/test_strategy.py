@@ -291,3 +291,10 @@ def test_every_route_is_verified_also_from_a_folder(tmp_path, certificate, learn
     shares = model.certificate.choices.n_shares
     assert shares == (2 if certificate == "auto" else 1) * (3 if class_conditional else 1)
     assert {claim.delta for claim in model.certificate.claims} == {split_delta(0.05, shares)}
+
+
+def test_a_row_that_another_computer_may_get_wrong_is_an_error():
+    output = np.array([1.0, 1.9, 2.1, 3.9, 4.1, -3.9]) * 1e-9
+    answers = Answers(output, np.array([1.0, 1.0, 1.0, 1.0, 1.0, -1.0]), 1e-9, 0.0)
+    assert answers.n_errors == 2, "the exact output is up to 1e-9 from here, and the other one as far from it"
+    assert answers.n_ties == 5, "another computer counts these otherwise, perhaps"

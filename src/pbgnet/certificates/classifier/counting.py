@@ -64,17 +64,19 @@ def certify(
     confidence : float, default=0.95
         Probability with which everything that is claimed holds, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
-        What the classifier was fitted on, to see that no row of X is among it, as it is or with all its
-        numbers rounded to float32. Frames are compared in the columns both have, if one has all those of the
-        other; anything else needs the columns of X in the same order. Our own estimators and certified
-        models remember their rows, saved ones as well, and are checked in any case, also as the last step of
-        a pipeline.
+        What the classifier was fitted on, to see that no row of X is among it, as it is or with its numbers,
+        or those of some columns, rounded to float32. Frames are compared in the columns both have, if one has
+        all those of the other; anything else needs the columns of X in the same order. Our own estimators and
+        certified models remember their rows, saved ones as well, and are checked in any case, also as the
+        last step of a pipeline.
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
     n_models : int, default=1
         Number of classifiers among which you choose by looking at these rows; each pays a share of delta.
     classes : array_like, optional
-        All labels the classifier may answer with, if it has no `classes_` and not all occur in y.
+        All labels there are, if the classifier has no `classes_` and not all occur in y. With
+        `class_conditional` needed in any case without `classes_`: how many bounds share delta must be settled
+        before the labels are seen.
     loss : {"linear", "brier"} or callable, optional
         Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
         probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
@@ -140,7 +142,7 @@ def certify(
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
-        known = Classes.of(values, getattr(model, "classes_", None), classes)
+        known = _known_classes(model, classes, None if class_conditional else values)
         truth = known.places(values, "y holds")
         predictions = known.places(answers, "The classifier answers with")
         if loss is not None:
@@ -216,6 +218,17 @@ def issue_for_answers(
 def _of_class(measured: Measured, rows: Any, name: str, delta: float) -> Claim:
     check_class_size(name, int(rows.sum()))
     return make_claim("classifier", "clopper-pearson", measured.among(rows), delta=delta, given_class=name)
+
+
+def _known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
+    """Return the classes that were named, with those seen where it does not matter how many there are."""
+    sources = (seen, getattr(model, "classes_", None), classes)
+    if all(source is None for source in sources):
+        raise OptionError(
+            "class_conditional divides delta by the number of classes, which must not depend on the labels "
+            "seen: the classifier has no classes_, so name all classes there are with classes."
+        )
+    return Classes.of(*sources)
 
 
 def held_out_choices(classes: Classes, class_conditional: bool, with_loss: bool) -> Choices:

@@ -1,12 +1,19 @@
 """Rows that a classifier has seen: refused where that can be known, for the bound would not hold."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.data import DUPLICATES_ADVICE, check_apart, count_duplicates, row_fingerprints
+from pbgnet.certificates.data import (
+    DUPLICATES_ADVICE,
+    check_apart,
+    count_duplicates,
+    row_fingerprints,
+    single_columns,
+)
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.exceptions import DuplicateRowsWarning, ShapeError
 from pbgnet.preprocessing import column_names
@@ -48,6 +55,9 @@ def _refuse_training_rows(X: Any, y: ArrayLike | None, training_data: Any) -> No
     check_apart(exact, seen, what)
     check_apart(rounded, seen, f"{what}, rounded to float32")
     check_apart(exact, seen_rounded, f"{what}, before they were rounded to float32")
+    single = single_columns(X, columns) | single_columns(table, columns)
+    mine = row_fingerprints(X, y, columns, rounding=single)
+    check_apart(mine, row_fingerprints(table, labels, columns, rounding=single), f"{what}, partly as float32")
 
 
 def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
@@ -86,7 +96,28 @@ def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
             X = step.transform(X)  # noqa: N806
         names = getattr(core, "feature_names_in_", None)
         columns = None if names is None else [str(name) for name in names]
-        check_apart(row_fingerprints(X, columns=columns), np.asarray(seen), "the classifier in fit")
+        single = getattr(core, "single_row_fingerprints_", None)
+        _refuse(X, columns, seen, single, "the classifier in fit")
     if isinstance(core, CertifiedModel):
-        rows = row_fingerprints(X, columns=core.feature_names)
-        check_apart(rows, core.row_fingerprints, "the certified model, which was made from them")
+        what = "the certified model, which was made from them"
+        _refuse(X, core.feature_names, core.row_fingerprints, None, what)
+
+
+def _refuse(
+    X: Any,  # noqa: N803
+    columns: Sequence[str] | None,
+    seen: NDArray[np.uint64],
+    seen_single: NDArray[np.uint64] | None,
+    what: str,
+) -> None:
+    """Raise if a row is among those remembered, exactly, or as one of the two rounded to float32.
+
+    A model in a file remembers exact rows only: those it was given as float32 are found in float64, not the
+    other way round.
+    """
+    exact = row_fingerprints(X, columns=columns)
+    check_apart(exact, np.asarray(seen), what)
+    rounded = row_fingerprints(X, columns=columns, rounding="float32")
+    check_apart(rounded, np.asarray(seen), f"{what}, as float32")
+    if seen_single is not None:
+        check_apart(exact, np.asarray(seen_single), f"{what}, before they were rounded to float32")

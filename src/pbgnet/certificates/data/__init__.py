@@ -6,6 +6,7 @@ from pbgnet.certificates.data.duplicates import (
     count_duplicates,
     note_on_near_copies,
     row_fingerprints,
+    single_columns,
 )
 from pbgnet.certificates.data.fingerprints import (
     DataFingerprints,
@@ -21,9 +22,11 @@ from pbgnet.certificates.data.fingerprints import (
     unchanged_data,
 )
 from pbgnet.certificates.data.inputs import Inputs
+from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.labels import Classes, Label, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
-from pbgnet.certificates.data.split import Split, SplitRecord, draw_prior_rows
+from pbgnet.certificates.data.split import Split, draw_prior_rows
+from pbgnet.certificates.data.split_rules import SplitRecord, by_hash_of, earliest_by
 
 __all__ = [
     "DUPLICATES_ADVICE",
@@ -31,13 +34,16 @@ __all__ = [
     "DataFingerprints",
     "Inputs",
     "Label",
+    "LabelledRows",
     "PreparedTable",
     "Split",
     "SplitRecord",
+    "by_hash_of",
     "check_apart",
     "count_duplicates",
     "describe_data",
     "draw_prior_rows",
+    "earliest_by",
     "fingerprint_array",
     "fingerprint_columns",
     "fingerprint_features",
@@ -49,5 +55,6 @@ __all__ = [
     "label_values",
     "note_on_near_copies",
     "row_fingerprints",
+    "single_columns",
     "unchanged_data",
 ]

@@ -24,7 +24,8 @@ from pbgnet.validation import check_name, check_readable
 
 BLOCK = 4096
 
-Read = Callable[[NDArray[Any]], NDArray[Any]]
+Read = Callable[[NDArray[Any], int | None], NDArray[Any]]
+"""From numbers to what they count as: those of one column, or of all of them, None, side by side."""
 
 DUPLICATES_ADVICE = (
     "The certificate assumes independent draws. These may be equal, where features take few values: keep "
@@ -41,7 +42,7 @@ def row_fingerprints(
     y: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
     *,
-    rounding: str = "exact",
+    rounding: str | NDArray[np.bool_] = "exact",
 ) -> NDArray[np.uint64]:
     """Fingerprint each row of a table, whatever container it is in.
 
@@ -55,9 +56,9 @@ def row_fingerprints(
     columns : sequence of str, optional
         Names of the columns of the table to compare with: a frame that has all of them is read in this
         order, and its other columns do not count.
-    rounding : {"exact", "float32", "six digits"}, default="exact"
-        What numbers count as. Rounded to 20 bits, about six digits, rows that differ by less mostly have one
-        fingerprint.
+    rounding : {"exact", "float32", "six digits"} or ndarray of bool, shape (d,), default="exact"
+        What numbers count as; or which columns count as rounded to float32, the others being exact.
+        Rounded to 20 bits, about six digits, rows that differ by less mostly have one fingerprint.
 
     Returns
     -------
@@ -77,13 +78,41 @@ def row_fingerprints(
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
     found = np.empty(n, dtype=np.uint64)
-    read = ROUNDINGS[check_name("rounding", rounding, ROUNDINGS)]
+    read = _reader(rounding)
     for k, content in enumerate(_contents(X, columns, read)):
         digest = hashlib.blake2b(content, digest_size=8)
         if labels is not None:
             digest.update(labels[k].encode("utf-8", "surrogatepass"))
         found[k] = int.from_bytes(digest.digest(), "little")
     return found
+
+
+def single_columns(X: Any, columns: Sequence[str] | None = None) -> NDArray[np.bool_]:  # noqa: N803
+    """Say for each column of a table whether it is all numbers, and such as float32 holds exactly.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+    columns : sequence of str, optional
+        Those of a frame to look at, in this order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.data import single_columns
+    >>> single_columns(np.array([[0.1, 0.5], [0.2, 2.0]]))
+    array([False,  True])
+    """
+    if hasattr(X, "tocsr"):
+        matrix = X.tocsc()
+        parts = [matrix.data[matrix.indptr[k] : matrix.indptr[k + 1]] for k in range(matrix.shape[1])]
+    else:
+        table = X if is_frame(X) or isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+        names = columns if is_frame(table) else None
+        parts = [column.numbers for column in read_columns(table, names)]
+    return np.array(
+        [part is not None and bool((np.isnan(part) | (_to_single(part) == part)).all()) for part in parts]
+    )
 
 
 def count_duplicates(fingerprints: NDArray[np.uint64], others: NDArray[np.uint64] | None = None) -> int:
@@ -154,39 +183,40 @@ def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         for start in range(0, matrix.shape[0], BLOCK):
-            yield from _numbers(read(matrix[start : start + BLOCK].toarray()))
+            yield from _numbers(read(matrix[start : start + BLOCK].toarray(), None))
         return
     # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
     array = None if is_frame(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
     numbers = None if array is None else as_numbers(array)
     if numbers is not None:
-        yield from _numbers(read(numbers.reshape(len(numbers), -1)))
+        yield from _numbers(read(numbers.reshape(len(numbers), -1), None))
         return
     found = column_names(X)
     order = names if names is not None and found is not None and set(names) <= set(found) else None
     columns = read_columns(X if array is None else array, order)
     if all(column.numbers is not None for column in columns):
-        yield from _numbers(read(np.stack([np.asarray(column.numbers) for column in columns], axis=1)))
+        numbers = np.stack([np.asarray(column.numbers) for column in columns], axis=1)
+        yield from _numbers(read(numbers, None))
         return
-    for row in zip(*(_cells(column, read) for column in columns), strict=True):
+    for row in zip(*(_cells(column, k, read) for k, column in enumerate(columns)), strict=True):
         if all(isinstance(cell, float) for cell in row):
             yield struct.pack(f"={len(row)}d", *row)  # as `_numbers` writes them
         else:
             yield repr(row).encode("utf-8", "surrogatepass")
 
 
-def _cells(column: Column, read: Read) -> list[float | str]:
+def _cells(column: Column, place: int, read: Read) -> list[float | str]:
     """Return the values of a column: numbers, also those written out, NaN for missing ones, or texts.
 
     Each cell by itself, so that a row is the same in a part of the table, and in a CSV read as texts.
     """
     if column.numbers is not None:
-        # One kind of NaN, and -0.0 becomes 0.0.
-        return [math.nan if math.isnan(number) else number + 0.0 for number in read(column.numbers).tolist()]
+        numbers = read(column.numbers, place).tolist()  # one kind of NaN, and -0.0 becomes 0.0
+        return [math.nan if math.isnan(number) else number + 0.0 for number in numbers]
     found: dict[str | None, float | str] = {None: math.nan}
     for text in filter(None, dict.fromkeys(column.texts or ())):
         number = parse_number(text)
-        found[text] = text if number is None else float(read(np.array([number]))[0]) + 0.0
+        found[text] = text if number is None else float(read(np.array([number]), place)[0]) + 0.0
     return [found.get(text, "") for text in column.texts or ()]
 
 
@@ -208,4 +238,17 @@ def _to_single(numbers: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(numbers, dtype=np.float64).astype(np.float32).astype(np.float64)
 
 
-ROUNDINGS: dict[str, Read] = {"exact": np.asarray, "float32": _to_single, "six digits": _to_six_digits}
+ROUNDINGS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "exact": np.asarray,
+    "float32": _to_single,
+    "six digits": _to_six_digits,
+}
+
+
+def _reader(rounding: str | NDArray[np.bool_]) -> Read:
+    if isinstance(rounding, str):
+        how = ROUNDINGS[check_name("rounding", rounding, ROUNDINGS)]
+        return lambda numbers, place: how(numbers)
+    return lambda numbers, place: np.where(
+        rounding if place is None else rounding[place], _to_single(numbers), numbers
+    )

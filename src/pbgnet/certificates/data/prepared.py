@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pbgnet.certificates.data.duplicates import count_duplicates, note_on_near_copies, row_fingerprints
 from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_data
 from pbgnet.certificates.data.inputs import Inputs
-from pbgnet.certificates.data.labels import label_values
+from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split import Split
-from pbgnet.exceptions import ShapeError
-from pbgnet.preprocessing import count_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +22,8 @@ class PreparedTable:
 
     Parameters
     ----------
-    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
-        The whole table as the user has it.
-    y : array_like, shape (N,) or (N, 1)
-        The labels as the user has them.
+    rows : LabelledRows
+        The whole table and its labels, as the user has them.
     inputs : Inputs
         How rows become numbers; a preprocessor in it is fitted.
     split : Split
@@ -35,39 +31,39 @@ class PreparedTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from pbgnet.certificates.data import Classes, Inputs, PreparedTable, Split
+    >>> from pbgnet.certificates.data import Classes, Inputs, LabelledRows, PreparedTable, Split
     >>> inputs = Inputs(Classes(("no", "yes")))
-    >>> table = PreparedTable(np.eye(3), ["no", "yes", "no"], inputs, Split([0], [1, 2]))
+    >>> table = PreparedTable(LabelledRows(np.eye(3), ["no", "yes", "no"]), inputs, Split([0], [1, 2]))
     >>> table.certified[1]
     tensor([ 1., -1.], dtype=torch.float64)
     """
 
-    X: Any
-    y: ArrayLike
+    rows: LabelledRows
     inputs: Inputs
     split: Split
 
     def __post_init__(self) -> None:
-        if count_rows(self.X) != self.labels.size:
-            raise ShapeError(
-                f"The table has {count_rows(self.X)} rows, but there are {self.labels.size} labels."
-            )
         self.split.check_within(self.n_rows)
 
-    @functools.cached_property
+    @property
     def labels(self) -> NDArray[Any]:
         """The labels, one axis, of one type."""
-        return label_values(self.y)
+        return self.rows.labels
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.labels.size)
+        return self.rows.n_rows
+
+    @property
+    def row_fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features."""
+        return self.rows.fingerprints
 
     @functools.cached_property
     def features(self) -> Any:
         """All rows as numbers, float64; sparse matrices stay sparse."""
-        return self.inputs.features(self.X)
+        return self.inputs.features(self.rows.X)
 
     @functools.cached_property
     def signs(self) -> NDArray[np.float64]:
@@ -77,12 +73,7 @@ class PreparedTable:
     @functools.cached_property
     def fingerprints(self) -> DataFingerprints:
         """Of features, labels and column names."""
-        return describe_data(self.X, self.y)
-
-    @functools.cached_property
-    def row_fingerprints(self) -> NDArray[np.uint64]:
-        """Of each row's features."""
-        return row_fingerprints(self.X)
+        return describe_data(self.rows.X, self.rows.y)
 
     @functools.cached_property
     def n_duplicates(self) -> int:
@@ -93,7 +84,7 @@ class PreparedTable:
     @functools.cached_property
     def near_copies(self) -> str:
         """A note on certified rows that repeat another row of the table to six digits only."""
-        rows, rounded = self.split.certified_rows, row_fingerprints(self.X, rounding="six digits")
+        rows, rounded = self.split.certified_rows, row_fingerprints(self.rows.X, rounding="six digits")
         return note_on_near_copies(rounded[rows], self.n_duplicates, np.delete(rounded, rows))
 
     def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:

@@ -1,57 +1,23 @@
 """Which rows made the prior and which are certified: two sets of indices that never meet.
 
-A split is drawn at random from a seed, without looking at any row, or chosen by the user without looking at
-anything in the rows. Rows that are chosen by their features or labels are no draws from the distribution any
-more, and nor are those that are left to be certified: the bound would not hold. A stratified split is such a
-choice too.
+A split is drawn at random, or chosen by the user without looking at anything in the rows. Rows that are
+chosen by their features or labels are no draws from the distribution any more, and nor are those that are
+left to be certified: the bound would not hold. A stratified split is such a choice too.
+
+The draw depends on the seed and on the rows as a set, which is hashed into its random numbers: whoever orders
+the rows cannot choose where they go. Given the set every part of it is as likely as any other, which is all
+that the proof asks for.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pbgnet.certificates.data.labelled_rows import LabelledRows
+from pbgnet.certificates.data.split_rules import RULES, SplitRecord, rows_by_rule
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
-from pbgnet.records import Limits, OpenProbability, Record, Seed
-from pbgnet.validation import positive_int, positive_real, refuse_masked
-
-
-@dataclass(frozen=True)
-class SplitRecord(Record):
-    """How the rows of the prior were chosen.
-
-    Attributes
-    ----------
-    how : {"drawn", "given", "none"}
-        Drawn by `draw_prior_rows`; named by the user, who vouches that nothing in the rows was looked at; or
-        there are none.
-    seed, fraction : int, float or None
-        What they were drawn with; None where they were not.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates import SplitRecord
-    >>> SplitRecord("given", seed=3)
-    Traceback (most recent call last):
-    ...
-    pbgnet.exceptions.DomainError: seed and fraction belong to a split that was drawn; this one is 'given'.
-    """
-
-    how: Annotated[str, Limits(choices=("drawn", "given", "none"))]
-    seed: Seed | None = None
-    fraction: OpenProbability | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.how == "drawn" and (self.seed is None or self.fraction is None):
-            raise DomainError(
-                "seed and fraction are needed for a drawn split, so that anyone can draw it again."
-            )
-        if self.how != "drawn" and (self.seed is not None or self.fraction is not None):
-            raise DomainError(
-                f"seed and fraction belong to a split that was drawn; this one is {self.how!r}."
-            )
+from pbgnet.validation import positive_real, refuse_masked
 
 
 class Split:
@@ -101,16 +67,20 @@ class Split:
 
     @classmethod
     def of_table(
-        cls, n: int, given: ArrayLike | None = None, fraction: float | None = None, seed: int = 0
+        cls,
+        rows: LabelledRows,
+        given: ArrayLike | SplitRecord | None = None,
+        fraction: float | None = None,
+        seed: int = 0,
     ) -> "Split":
-        """Split all n rows of a table: the rest of the prior rows is certified.
+        """Split all rows of a table: the rest of the prior rows is certified.
 
         Parameters
         ----------
-        n : int
-        given : array_like of int or bool, optional
-            The user's own choice of the prior rows: their indices, or a mask over all n rows. It must be made
-            without looking at anything in the rows.
+        rows : LabelledRows
+        given : array_like of int or bool, or SplitRecord, optional
+            The user's own choice of the prior rows: their indices, or a mask over all rows, made without
+            looking at anything in the rows. Or a rule, as `by_hash_of` or `earliest_by` make it.
         fraction : float, optional
             Share of the rows to draw otherwise; None for no prior rows.
         seed : int
@@ -118,12 +88,18 @@ class Split:
 
         Examples
         --------
-        >>> from pbgnet.certificates.data import Split
-        >>> split = Split.of_table(10, fraction=0.5, seed=0)
+        >>> import numpy as np
+        >>> from pbgnet.certificates.data import LabelledRows, Split
+        >>> split = Split.of_table(LabelledRows(np.eye(10), range(10)), fraction=0.5, seed=0)
         >>> len(split.prior_rows), split.record.how
         (5, 'drawn')
         """
-        if given is not None:
+        n = rows.n_rows
+        if isinstance(given, SplitRecord):
+            if given.how not in RULES:
+                raise DomainError(f"A split that is {given.how!r} is no rule; use by_hash_of or earliest_by.")
+            prior_rows, record = rows_by_rule(given, rows), given
+        elif given is not None:
             prior_rows = _distinct_rows("prior_rows", _from_mask("prior_rows", given, n))
             record = SplitRecord("given" if prior_rows.size else "none")
         elif fraction is None:
@@ -131,8 +107,8 @@ class Split:
         elif n < 2:
             raise DomainError(f"Found {n} sample: the prior and the certificate each need one at least.")
         else:
-            prior_rows = draw_prior_rows(n, fraction, seed)
             record = SplitRecord("drawn", seed=seed, fraction=fraction)
+            prior_rows = rows_by_rule(record, rows)
         if prior_rows.size and int(prior_rows.max()) >= n:
             raise DomainError(f"prior_rows must lie between 0 and {n - 1}, the rows given to fit.")
         rest = np.setdiff1d(np.arange(n), prior_rows, assume_unique=True)
@@ -153,22 +129,20 @@ class Split:
         """Return how many rows of a table of n_rows are in neither set."""
         return max(0, n_rows - self.prior_rows.size - self.certified_rows.size)
 
-    def record_problem(self, n_rows: int) -> str:
-        """Say how the record contradicts the prior rows of a table of n_rows; "" if it does not.
+    def record_problem(self, rows: LabelledRows) -> str:
+        """Say how the record contradicts the prior rows of a table; "" if it does not.
 
         Without prior rows a split can be "given" all the same: the user may have left rows out.
         """
         how, count = self.record.how, self.prior_rows.size
-        chosen = count > 0 or (how == "given" and self.n_left_out(n_rows) > 0)
+        chosen = count > 0 or (how == "given" and self.n_left_out(rows.n_rows) > 0)
         if (how == "none") == chosen:
             return f"The split is said to be {how!r}, but there are {count} prior rows."
-        if self.record.seed is None or self.record.fraction is None:
+        if how not in RULES or np.array_equal(rows_by_rule(self.record, rows), np.sort(self.prior_rows)):
             return ""
-        if n_rows < 2 or not np.array_equal(
-            draw_prior_rows(n_rows, self.record.fraction, self.record.seed), np.sort(self.prior_rows)
-        ):
-            return f"The prior rows are not those that seed {self.record.seed} draws from {n_rows} rows."
-        return ""
+        if how == "drawn":
+            return f"The prior rows are not those that seed {self.record.seed} draws from {rows.n_rows} rows."
+        return f"The prior rows are not those that column {self.record.column!r:.60} tells."
 
     def left_out_problem(self, n_rows: int) -> str:
         """Say that rows are left out though nobody vouches for it; "" if none are, or the user does.
@@ -185,23 +159,45 @@ class Split:
         )
 
 
-def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw `fraction` of n rows at random, in ascending order; at least one row is left on each side.
+def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray[np.int64]:  # noqa: N803
+    """Draw `fraction` of the rows of a table at random; at least one row is left on each side.
+
+    The draw depends on the seed and on the rows with their labels as a set: in a table that holds the same
+    rows in another order, the same rows are drawn.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+        The table as it was given to fit.
+    y : array_like, shape (n,)
+        Its labels.
+    fraction : float
+        Share of the rows, between 0 and 1.
+    seed : int
+
+    Returns
+    -------
+    ndarray of int64
+        Places of the rows in the table, in ascending order.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from pbgnet.certificates import draw_prior_rows
-    >>> len(draw_prior_rows(10, 0.5, seed=0))
-    5
+    >>> X, y = np.arange(10.0)[:, None], np.arange(10) % 2
+    >>> X[draw_prior_rows(X, y, 0.5, seed=0), 0]
+    array([0., 1., 3., 6., 8.])
+    >>> X[::-1][draw_prior_rows(X[::-1], y[::-1], 0.5, seed=0), 0]
+    array([8., 6., 3., 1., 0.])
     """
-    if positive_int("n", n) < 2:
-        raise DomainError(f"n must be at least 2, a row for the prior and one to certify; got {n}.")
+    rows = LabelledRows(X, y)
+    if rows.n_rows < 2:
+        raise DomainError(f"There must be 2 rows at least, for the prior and to certify; got {rows.n_rows}.")
     if not positive_real("fraction", fraction) < 1:
         raise DomainError(f"fraction must lie between 0 and 1, e.g. 0.5, got {fraction!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise DomainError(f"seed must be a whole number of at least 0, got {seed!r:.60}.")
-    count = min(max(1, round(fraction * n)), n - 1)
-    return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)
+    return rows_by_rule(SplitRecord("drawn", int(seed), float(fraction)), rows)
 
 
 def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:

@@ -63,7 +63,9 @@ PREPROCESSING_WORDS = {
         "without looking at the certified rows."
     ),
     "inside": (
-        "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones."
+        "The preprocessing is inside the proof: it was fitted on rows set apart from the certified ones. "
+        "Types of columns that the table itself fixes, such as categories, were fixed without looking at the "
+        "certified rows; otherwise it is outside."
     ),
     "outside": (
         "The preprocessing is outside the proof: the bound holds only if it was fixed without looking at "
@@ -71,7 +73,18 @@ PREPROCESSING_WORDS = {
     ),
 }
 SPLIT_WORDS = {
-    "drawn": "The rows of the prior were drawn at random, from the seed stated, without looking at any row.",
+    "drawn": (
+        "The rows of the prior were drawn at random, from the seed stated and the set of all rows, whatever "
+        "their order; the seed was not chosen after others were tried."
+    ),
+    "hashed": (
+        "The rows of the prior are told by the hash of column {column}, which names cases and was not chosen "
+        "by what the rows hold."
+    ),
+    "earliest": (
+        "The rows of the prior are the earliest by column {column}: the certificate speaks of rows drawn "
+        "like the later ones, and of others only if they are exchangeable with these."
+    ),
     "given": (
         "The rows of the prior were chosen by the user, who vouches that this was done without looking at "
         "anything in the rows, neither features nor labels: a choice by what they hold breaks the "
@@ -237,7 +250,7 @@ def _split(certificate: "Certificate") -> tuple[str, ...]:
     inputs, how, left_out = certificate.inputs, certificate.network.split.how, certificate.network.n_left_out
     told = []
     if how in SPLIT_WORDS and certificate.n_rows_total > inputs.n + left_out:
-        told.append(SPLIT_WORDS[how])
+        told.append(SPLIT_WORDS[how].format(column=repr(certificate.network.split.column)))
     if left_out:
         rows = "1 row of the table is" if left_out == 1 else f"{left_out} rows of the table are"
         told.append(

@@ -62,8 +62,8 @@ def issue_certificate(
     """
     split = table.split
     problem = (
-        prior_problem(prior, split.prior_rows.size)
-        or split.record_problem(table.n_rows)
+        prior_problem(prior, split.prior_rows.size, terms)
+        or split.record_problem(table.rows)
         or split.left_out_problem(table.n_rows)
     )
     if problem:
@@ -136,11 +136,17 @@ def kept_margins(
     return as_margins(prior_margins) if learned_from(prior, prior_rows) else None
 
 
-def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
-    """Say what is impossible about a record of a prior, given the number of prior rows; "" if nothing."""
+def prior_problem(prior: PriorRecord, n_prior_rows: int, terms: Terms) -> str:
+    """Say what is impossible about a record of a prior, given the number of prior rows; "" if nothing.
+
+    Draws of the risk from the prior's own seed would be the numbers that its weights were made of, and the
+    bound on their mean needs draws that are independent of the network.
+    """
     name = f"A prior of kind {prior.how!r}"
     if prior.how == "random" and prior.seed is None:
         return "A random prior needs its seed in PriorRecord, so that anyone can draw it again."
+    if prior.seed is not None and terms.sampled and prior.seed == terms.seed:
+        return f"The risk is drawn from seed {prior.seed}, and so is the prior; give the draws another seed."
     if prior.how != "random" and prior.seed is not None:
         return f"{name} has no seed, but its seed is {prior.seed}."
     if prior.initialisation is not None and (prior.how, prior.initialisation) != ("zero", "zero"):

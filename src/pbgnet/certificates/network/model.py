@@ -10,6 +10,7 @@ from pbgnet.certificates.data import (
     Classes,
     Inputs,
     Label,
+    LabelledRows,
     PreparedTable,
     Split,
     SplitRecord,
@@ -294,7 +295,7 @@ def certify_network(
     )
     names = column_names(X) if feature_names is None else feature_names
     inputs = Inputs(Classes(tuple(classes)), names, preprocessor)
-    table = PreparedTable(X, y, inputs, Split(prior_rows, certified_rows, split))
+    table = PreparedTable(LabelledRows(X, y), inputs, Split(prior_rows, certified_rows, split))
     return certify_prepared(
         network, table, prior=prior, terms=terms, preprocessing=preprocessing, prior_margins=prior_margins
     )

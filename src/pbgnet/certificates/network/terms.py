@@ -75,7 +75,8 @@ def check_class_size(label: str, count: int) -> None:
     if count < FEWEST_OF_A_CLASS:
         raise LabelError(
             f"Class {label} has {count} certified rows; class-conditional bounds need at least "
-            f"{FEWEST_OF_A_CLASS} of each class. Certify more rows, or leave class_conditional out."
+            f"{FEWEST_OF_A_CLASS} of each class. Certify more rows. To leave class_conditional out now would "
+            "be a choice by the labels, which nothing pays for."
         )
 
 

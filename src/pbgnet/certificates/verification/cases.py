@@ -8,7 +8,14 @@ from typing import Any
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier import CertifiedPredictions, Loss
-from pbgnet.certificates.data import Classes, PreparedTable, Split, fingerprint_features, label_values
+from pbgnet.certificates.data import (
+    Classes,
+    LabelledRows,
+    PreparedTable,
+    Split,
+    fingerprint_features,
+    label_values,
+)
 from pbgnet.certificates.format import Certificate, NetworkSubject
 from pbgnet.certificates.network import (
     Answers,
@@ -115,9 +122,14 @@ class NetworkCase(Case):
         return learned_from(self.subject.prior, self.model.prior_rows)
 
     @functools.cached_property
+    def rows(self) -> LabelledRows:
+        """The data as they are given."""
+        return LabelledRows(self.X, self.y)
+
+    @functools.cached_property
     def table(self) -> PreparedTable:
         """The data, prepared."""
-        return PreparedTable(self.X, self.y, self.model.inputs, self.split)
+        return PreparedTable(self.rows, self.model.inputs, self.split)
 
     @functools.cached_property
     def situation(self) -> Situation:

@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 from pbgnet.certificates.network import prior_problem
 from pbgnet.certificates.verification.cases import RELATIVE, NetworkCase, Outcome
 from pbgnet.networks import initial_weights
-from pbgnet.preprocessing import TablePreprocessor, take_rows
+from pbgnet.preprocessing import TablePreprocessor, read_columns, take_rows
+
+SPLIT_NOTES = {
+    "given": (
+        "that the rows were chosen without looking at anything in them, neither features nor labels, is "
+        "taken on trust: a choice by what they hold breaks the certificate"
+    ),
+    "hashed": "that the column names cases, and was not chosen by what the rows hold, is taken on trust",
+    "earliest": (
+        "that the later rows are independent draws, and those to come are drawn like them, is taken on trust"
+    ),
+}
+"""What is on trust about rows that were not drawn at random, though they can be told again."""
 
 
 def check_rows(case: NetworkCase) -> Outcome:
@@ -45,18 +57,15 @@ def check_redraw(case: NetworkCase) -> Outcome:
         "none": "no prior rows",
         "given": "prior rows chosen by the user",
         "drawn": f"the rows that seed {record.seed} draws, a share of {record.fraction!r}",
+        "hashed": f"a share of {record.fraction!r} by the hash of {record.column!r:.60}, seed {record.seed}",
+        "earliest": f"the earliest by {record.column!r:.60}, a share of {record.fraction!r}",
     }[record.how]
-    if problem := split.record_problem(case.n_rows):
+    if problem := split.record_problem(case.rows):
         made = f" (drawn with numpy {case.certificate.versions.numpy}, redrawn with {np.__version__})"
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
         return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
-    if record.how == "given":
-        note = (
-            "that the rows were chosen without looking at anything in them, neither features nor labels, is "
-            "taken on trust: a choice by what they hold breaks the certificate"
-        )
-        return Outcome(expected, expected, True, note, trusted=True)
-    return Outcome(expected, expected, True)
+    note = SPLIT_NOTES.get(record.how, "")
+    return Outcome(expected, expected, True, note, trusted=bool(note))
 
 
 def check_refit(case: NetworkCase) -> Outcome:
@@ -76,18 +85,23 @@ def check_refit(case: NetworkCase) -> Outcome:
     again = TablePreprocessor(**preprocessor.get_params())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were given when the model was made
-        again.fit(take_rows(case.X, case.model.prior_rows))
-    difference = _difference(preprocessor.to_dict(), again.to_dict())
+        rows = take_rows(case.X, case.model.prior_rows)
+        again.fit(rows)
     expected = f"what {case.model.prior_rows.size} prior rows give"
-    detail = f"it was not fitted on the prior rows alone: {difference}" if difference else ""
-    return Outcome(expected, "another one" if difference else expected, not difference, detail)
+    if difference := _difference(preprocessor.to_dict(), again.to_dict()):
+        detail = f"it was not fitted on the prior rows alone: {difference}"
+        return Outcome(expected, "another one", False, detail)
+    if preprocessor.parse_numbers and not any(column.categorical for column in read_columns(rows)):
+        return Outcome(expected, expected, True)
+    note = "that the types of the columns were fixed without looking at the certified rows is taken on trust"
+    return Outcome(expected, expected, True, note, trusted=True)
 
 
 def check_prior_record(case: NetworkCase) -> Outcome:
     """See that what is said about the prior is possible, given the prior rows."""
     record = case.subject.prior
     expected = f"a {record.how} prior that saw {record.n_rows} rows"
-    problem = prior_problem(record, case.model.prior_rows.size)
+    problem = prior_problem(record, case.model.prior_rows.size, case.terms)
     return Outcome(expected, "a contradiction" if problem else expected, not problem, problem.rstrip("."))
 
 
@@ -120,7 +134,7 @@ def check_regeneration(case: NetworkCase) -> Outcome:
 
 
 def check_settled(case: NetworkCase) -> Outcome:
-    """Name what no file can show: when what is claimed was settled, and by what the rows were ordered."""
+    """Name what no file can show: when what is claimed was settled."""
     stated = case.certificate
     priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
     told = f"{stated.choices.certificate} and {priors}, settled beforehand"
@@ -129,10 +143,6 @@ def check_settled(case: NetworkCase) -> Outcome:
         "seeds were settled before the certified rows were looked at, and nothing was tried besides, is "
         "taken on trust"
     )
-    if case.subject.split.how == "drawn":
-        note += (
-            "; so is that the order of the rows, on which the draw works, does not depend on what they hold"
-        )
     return Outcome(told, told, True, note, trusted=True)
 
 

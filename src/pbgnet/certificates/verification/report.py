@@ -2,7 +2,7 @@
 
 Nothing of training is imported. What cannot be recomputed (that a pre-trained prior saw the prior rows only,
 that the user chose rows or preprocessing without the certified rows, that route, confidence, classes, number
-of priors and seeds were settled beforehand, the order of the rows) is a step of its own, with the status
+of priors and seeds were settled beforehand) is a step of its own, with the status
 "trusted". The assumptions of the certificate name the rest, such as that the rows are independent draws.
 
 Other machines round differently. A bound may be stated higher than it is recomputed by 1e-9 of itself, and

@@ -1,0 +1,95 @@
+"""Rows with labels as the user has them, each fingerprinted once, and the order they have without one."""
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.data.duplicates import row_fingerprints
+from pbgnet.certificates.data.labels import label_values
+from pbgnet.exceptions import ShapeError
+from pbgnet.preprocessing import count_rows
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """A table and its labels; what is computed of them is computed once, when first asked for.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
+        The whole table as the user has it.
+    y : array_like, shape (N,) or (N, 1)
+        The labels as the user has them.
+
+    Raises
+    ------
+    ShapeError
+        If there are not as many labels as rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.data import LabelledRows
+    >>> rows, turned = LabelledRows(np.eye(2), [0, 1]), LabelledRows(np.eye(2)[::-1], [1, 0])
+    >>> rows.set_fingerprint == turned.set_fingerprint
+    True
+    """
+
+    X: Any
+    y: ArrayLike
+
+    def __post_init__(self) -> None:
+        n_rows = count_rows(self.X)
+        if n_rows != self.labels.size:
+            raise ShapeError(f"The table has {n_rows} rows, but there are {self.labels.size} labels.")
+
+    @functools.cached_property
+    def labels(self) -> NDArray[Any]:
+        """The labels, one axis, of one type."""
+        return label_values(self.y)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.labels.size)
+
+    @functools.cached_property
+    def fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features."""
+        return row_fingerprints(self.X)
+
+    @functools.cached_property
+    def single_fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features, rounded to float32."""
+        return row_fingerprints(self.X, rounding="float32")
+
+    @functools.cached_property
+    def canonical_order(self) -> NDArray[np.int64]:
+        """Places of the rows, sorted by what they hold: the same rows follow, however the table is ordered.
+
+        The fingerprint of the features comes first, then the label. Rows that are equal in both follow as
+        they stand in the table; which of them is which makes no difference.
+        """
+        return np.lexsort((self._label_ranks[1], self.fingerprints)).astype(np.int64)
+
+    @functools.cached_property
+    def set_fingerprint(self) -> bytes:
+        """SHA-256 of the rows with their labels, each as often as it occurs, in no order."""
+        names, ranks = self._label_ranks
+        order = self.canonical_order
+        digest = hashlib.sha256(repr(names).encode())
+        digest.update(self.fingerprints[order].astype("<u8").tobytes())
+        digest.update(ranks[order].astype("<i8").tobytes())
+        return digest.digest()
+
+    @functools.cached_property
+    def _label_ranks(self) -> tuple[list[str], NDArray[np.int64]]:
+        """The different labels, sorted as Python writes them, and the place of each row's among them."""
+        written = [ascii(label) for label in self.labels.tolist()]
+        names = sorted(set(written))
+        places = {name: k for k, name in enumerate(names)}
+        return names, np.array([places[name] for name in written], dtype=np.int64)

@@ -1,0 +1,170 @@
+"""Rules for the rows of a prior that anyone can repeat: a random draw, the hash of a column, or its order."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates.data.duplicates import row_fingerprints
+from pbgnet.certificates.data.labelled_rows import LabelledRows
+from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.preprocessing import Column, column_names, parse_number, read_columns
+from pbgnet.records import Limits, OpenProbability, Record, Seed
+from pbgnet.validation import positive_real
+
+NEEDS = {
+    "drawn": ("seed", "fraction"),
+    "hashed": ("seed", "fraction", "column"),
+    "earliest": ("fraction", "column"),
+    "given": (),
+    "none": (),
+}
+"""What each kind of split is repeated from."""
+
+
+@dataclass(frozen=True)
+class SplitRecord(Record):
+    """How the rows of the prior were chosen.
+
+    Attributes
+    ----------
+    how : {"drawn", "hashed", "earliest", "given", "none"}
+        Drawn by `draw_prior_rows`; told by `by_hash_of` or `earliest_by` a column; named by the user, who
+        vouches that nothing in the rows was looked at; or there are none.
+    seed, fraction, column : int, float, str or None
+        What they can be chosen again with; None where it has no use.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import SplitRecord
+    >>> SplitRecord("given", seed=3)
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DomainError: A split that is 'given' has no seed.
+    """
+
+    how: Annotated[str, Limits(choices=tuple(NEEDS))]
+    seed: Seed | None = None
+    fraction: OpenProbability | None = None
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("seed", "fraction", "column"):
+            needed, given = name in NEEDS[self.how], getattr(self, name) is not None
+            if needed and not given:
+                raise DomainError(
+                    f"A split that is {self.how!r} needs its {name}, so that it can be repeated."
+                )
+            if given and not needed:
+                raise DomainError(f"A split that is {self.how!r} has no {name}.")
+
+
+def by_hash_of(column: str, fraction: float = 0.5, seed: int = 0) -> SplitRecord:
+    """Have the hash of a column tell the rows of the prior, for `fit(..., prior_rows=)`.
+
+    Each value goes to one side by itself, with the probability given, so that rows of one value stay
+    together, and rows that are added move no others. The column must name cases, as the number of a customer
+    does: by one of few values, or one that tells something of the rest, the certified rows are no draws from
+    the whole distribution.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import by_hash_of
+    >>> by_hash_of("customer_id")
+    SplitRecord(how='hashed', seed=0, fraction=0.5, column='customer_id')
+    """
+    return SplitRecord("hashed", seed, fraction, column)
+
+
+def earliest_by(column: str, fraction: float = 0.5) -> SplitRecord:
+    """Have the earliest rows by a column train the prior, for `fit(..., prior_rows=)`.
+
+    Numbers, or texts that sort by time, as 2024-05-31 does. Rows of one time stay together. The certificate
+    then speaks of rows drawn like the later ones: of rows to come if they are drawn like these, and of the
+    whole table only if time makes no difference.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import earliest_by
+    >>> earliest_by("day", 0.25)
+    SplitRecord(how='earliest', seed=None, fraction=0.25, column='day')
+    """
+    return SplitRecord("earliest", None, fraction, column)
+
+
+def rows_by_rule(record: SplitRecord, rows: LabelledRows) -> NDArray[np.int64]:
+    """Return the prior rows of a table that a record can repeat, in ascending order.
+
+    Raises
+    ------
+    DomainError
+        If a side is left without a row, or a value of the column is missing.
+    ShapeError
+        If the table has no such column.
+    """
+    found = RULES[record.how](rows, record)
+    if not 0 < found.size < rows.n_rows:
+        raise DomainError(
+            f"Of {rows.n_rows} rows, the split that is {record.how!r} sets {found.size} apart: the prior and "
+            "the certificate each need one at least."
+        )
+    return found
+
+
+def _draw(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
+    """Draw from the canonical order, with random numbers from seed and set: the order has no say."""
+    n = rows.n_rows
+    count = min(max(1, round(_fraction(record) * n)), n - 1)
+    words = np.frombuffer(rows.set_fingerprint, dtype="<u4").tolist()
+    drawn = np.random.default_rng([int(record.seed or 0), *words]).permutation(n)[:count]
+    return np.sort(rows.canonical_order[drawn])
+
+
+def _hashed(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
+    column = _column(rows, record)
+    values = column.texts if column.numbers is None else column.numbers.tolist()
+    names = row_fingerprints(np.array(values, dtype=object)[:, None])
+    places = {name: _unit_hash(name, int(record.seed or 0)) for name in np.unique(names).tolist()}
+    return np.flatnonzero([places[name] < _fraction(record) for name in names.tolist()])
+
+
+def _earliest(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
+    column = _column(rows, record)
+    times = np.array(column.texts, dtype=str) if column.numbers is None else column.numbers
+    if column.texts is not None:
+        numbers = [parse_number(text or "") for text in column.texts]
+        times = times if None in numbers else np.array(numbers, dtype=np.float64)
+    count = min(round(_fraction(record) * rows.n_rows), rows.n_rows - 1)
+    return np.flatnonzero(times < np.sort(times)[count])
+
+
+def _column(rows: LabelledRows, record: SplitRecord) -> Column:
+    """Return the column of a rule, with no value missing."""
+    name = str(record.column)
+    if name not in (column_names(rows.X) or ()):
+        raise ShapeError(f"The rows of the prior are told by column {name!r:.60}, which the table has not.")
+    (column,) = read_columns(rows.X, [name])
+    missing = np.isnan(column.numbers).any() if column.numbers is not None else None in (column.texts or ())
+    if missing:
+        raise DomainError(f"Column {name!r:.60} tells the rows of the prior, and holds missing values.")
+    return column
+
+
+def _fraction(record: SplitRecord) -> float:
+    return positive_real("fraction", record.fraction)
+
+
+def _unit_hash(name: int, seed: int) -> float:
+    digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2.0**64
+
+
+RULES: dict[str, Callable[[LabelledRows, SplitRecord], NDArray[np.int64]]] = {
+    "drawn": _draw,
+    "hashed": _hashed,
+    "earliest": _earliest,
+}
