@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pbgnet.certificates import ExportedNetwork
 from pbgnet.exceptions import DamagedFileError, DomainError
-from pbgnet.export.dependency import import_onnxruntime
+from pbgnet.export.dependency import check_runtime, import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
 from pbgnet.export.table import read_table
 from pbgnet.networks import class_indices
@@ -48,7 +48,7 @@ class OnnxClassifier:
     Raises
     ------
     MissingOnnxError
-        If the optional extra ``pbgnet[onnx]`` is not installed.
+        If the optional extra ``pbgnet[onnx]`` is not installed, or too old to run the file.
     DamagedFileError
         If the file is missing, changed, or was not written by `export_onnx`.
 
@@ -77,6 +77,7 @@ class OnnxClassifier:
         except DamagedFileError as error:
             raise DamagedFileError(f"{path} cannot be used. {error}") from error
         except Exception as error:  # the runtime has its own kinds, without a common base
+            check_runtime(runtime, path, error)  # the seal holds: it may be the runtime that is at fault
             raise DamagedFileError(f"{path} cannot be run by onnxruntime: {error!s:.200}") from error
         self.classes_: NDArray[Any] = self.metadata.inputs.classes.array
         columns = self._session.get_inputs()[0].shape[1]
