@@ -3,6 +3,7 @@
 They are read off the bounds, so that what is stated and what is tested cannot drift apart.
 """
 
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -17,7 +18,7 @@ TESTED_AS_PINNED = {"torch"}
 def stated_bounds() -> dict[str, str]:
     """Return the lowest version of each library that the package or an extra of it states."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    lines = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    lines = itertools.chain(project["dependencies"], *project["optional-dependencies"].values())
     bounds = {}
     for line in lines:
         found = BOUND.fullmatch(line)

@@ -7,7 +7,6 @@ from typing import Any
 
 from pbgnet.exceptions import PBGNetError
 
-
 OLDEST_RUNTIME = (1, 29)
 """The first onnxruntime that runs every file `export_onnx` writes: older ones lack functions in float64."""
 
@@ -29,14 +28,14 @@ def import_onnxruntime() -> Any:
 
 
 def check_runtime(runtime: Any, path: object, problem: Exception) -> None:
-    """Raise `MissingOnnxError` for a problem with a whole file if the runtime is too old to run every file."""
+    """Raise `MissingOnnxError` for a problem with a whole file if the runtime does not run every file."""
     found = str(runtime.__version__)
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
     if numbers < OLDEST_RUNTIME:
         oldest = ".".join(map(str, OLDEST_RUNTIME))
         raise MissingOnnxError(
-            f"{path} is whole, but onnxruntime {found} cannot run it ({problem!s:.200}). It needs onnxruntime "
-            f"{oldest} or later: pip install --upgrade 'pbgnet[onnx]'"
+            f"{path} is whole, but onnxruntime {found} cannot run it ({problem!s:.200}). It needs "
+            f"onnxruntime {oldest} or later: pip install --upgrade 'pbgnet[onnx]'"
         ) from problem
 
 

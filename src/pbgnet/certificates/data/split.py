@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
 from pbgnet.records import Limits, OpenProbability, Record, Seed
-from pbgnet.validation import positive_int, positive_real, refuse_masked
+from pbgnet.validation import check_readable, positive_int, positive_real
 
 
 @dataclass(frozen=True)
@@ -206,6 +206,7 @@ def draw_prior_rows(n: int, fraction: float, seed: int) -> NDArray[np.int64]:
 
 def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
     """Return the indices that a mask over n rows marks; anything else as it is."""
+    check_readable(name, rows)
     mask: NDArray[Any] = np.asarray(rows)
     if mask.dtype.kind != "b":
         return rows
@@ -216,7 +217,7 @@ def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
 
 def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
     """Return indices of rows as a read-only int64 array, none of them negative or twice."""
-    refuse_masked(name, rows)
+    check_readable(name, rows)
     array: NDArray[Any] = np.asarray(rows)
     if array.size == 0:
         array = array.astype(np.int64)

@@ -32,6 +32,7 @@ from pbgnet.certificates.network.strategy import Decision, Situation, as_margins
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.exceptions import DomainError
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
+from pbgnet.validation import check_kind
 
 
 def issue_certificate(
@@ -138,6 +139,7 @@ def kept_margins(
 
 def prior_problem(prior: PriorRecord, n_prior_rows: int) -> str:
     """Say what is impossible about a record of a prior, given the number of prior rows; "" if nothing."""
+    check_kind("prior", prior, PriorRecord)
     name = f"A prior of kind {prior.how!r}"
     if prior.how == "random" and prior.seed is None:
         return "A random prior needs its seed in PriorRecord, so that anyone can draw it again."
