@@ -67,7 +67,7 @@ def check_kind(name: str, value: object, *kinds: type, advice: str = "") -> None
 def check_layers(name: str, values: object) -> None:
     """Raise `DtypeError` unless a value is a list of tensors of real numbers, one per layer."""
     if not isinstance(values, list | tuple | torch.nn.ParameterList):
-        raise DtypeError(f"{name} must be a list with one tensor per layer, got {type(values).__name__}.")
+        raise DtypeError(f"{name} must be a list of tensors, one per layer, got {type(values).__name__}.")
     for k, value in enumerate(values, start=1):
         check_tensor(f"{name} of layer {k}", value)
 
@@ -136,8 +136,8 @@ def check_readable(name: str, value: Any) -> None:
     refuse_masked(name, value)
 
 
-LARGEST_INT = 2**63 - 1
-"""What 64 bits hold with a sign."""
+LARGEST_INT = int(np.finfo(np.float64).max)
+"""Larger ones are no doubles."""
 
 
 def positive_int(name: str, value: object, largest: int = LARGEST_INT) -> int:
@@ -147,7 +147,7 @@ def positive_int(name: str, value: object, largest: int = LARGEST_INT) -> int:
     if int(value) < 1:
         raise DomainError(f"{name} must be at least 1, got {value!r:.60}.")
     if int(value) > largest:
-        raise DomainError(f"{name} must be at most {largest}, got {len(str(value))} digits.")
+        raise DomainError(f"{name} must be at most {float(largest):g}, got {len(str(value))} digits.")
     return int(value)
 
 

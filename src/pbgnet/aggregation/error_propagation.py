@@ -51,8 +51,10 @@ def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], i
     for k, (weight, own) in enumerate(zip(weights, layer_errors, strict=True)):
         check_finite(f"weights[{k}]", weight.detach())
         check_interval(f"layer_errors[{k}]", own.double(), 0.0, open_high=True)
-        if weight.ndim < 2 or own.shape[-1:] != weight.shape[-2:-1]:
-            raise ShapeError(f"Layer {k} has weights {tuple(weight.shape)} but {tuple(own.shape)} errors.")
+        if weight.ndim < 2:
+            raise ShapeError(f"Layer {k} has weights of shape {tuple(weight.shape)}, not (..., m, d).")
+        if own.shape[-1:] != weight.shape[-2:-1]:
+            raise ShapeError(f"Layer {k} has {weight.shape[-2]} neurons but {tuple(own.shape)} errors.")
         d, width = weight.shape[-1], error.shape[-1] if error.ndim else 0
         if d not in (width, width + 1):
             raise ShapeError(f"Layer {k} takes {d} inputs but there are {width} errors below it.")
