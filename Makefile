@@ -8,6 +8,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Two workers with one thread each beat one worker with two threads on small tensors.
 TEST_WORKERS ?= 2
 PYTEST_ARGS ?=
+LOWEST := .venv-lowest
+LOWEST_TESTS := $(addprefix tests/,cli export preprocessing report golden estimators/test_sparse_rows.py \
+	certificates/test_store.py test_files.py test_records.py test_lowest.py)
 # What `make bench` adds to its command: BENCH_ARGS=--quick only sees that everything works.
 BENCH_ARGS ?= --write
 # Worlds of each kind that `make soundness` draws, and seconds that `make fuzz` takes.
@@ -15,7 +18,7 @@ WORLDS ?= 300
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-gpu soundness fuzz lint format clean
+.PHONY: help demo test test-lowest bench bench-gpu soundness fuzz lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -25,6 +28,12 @@ demo: $(VENV)/.core ## train, certify and verify a network on data bundled with 
 
 test: $(VENV)/.test ## run the whole test suite, the statistical tests included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
+
+# The stated minimum versions, in an environment of their own, with the tests that meet other libraries most.
+# Deprecations are no errors here: those of an old library in what it brings along are not ours.
+test-lowest: $(LOWEST)/.test ## run the quick part of the suite with the lowest versions pyproject.toml allows
+	PBGNET_LOWEST=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n $(TEST_WORKERS) -m 'not statistical' \
+		-W default::DeprecationWarning $(LOWEST_TESTS) --ignore tests/cli/test_certificates.py $(PYTEST_ARGS)
 
 # Room for two threads; each table says how many it uses, single steps one and two, the time to a bound two.
 bench: $(VENV)/.test ## measure how fast training is on the CPU, and write benchmarks/RESULTS.md (minutes)
@@ -49,7 +58,7 @@ format: $(VENV)/.lint ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -66,3 +75,9 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.python
 $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
 	@touch $@ $(VENV)/.core
+
+$(LOWEST)/.test: pyproject.toml constraints.txt tests/lowest.py | $(VENV)/.python
+	$(BIN)/python -m venv --clear $(LOWEST)
+	$(BIN)/python tests/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	@touch $@

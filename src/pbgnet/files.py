@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pbgnet.exceptions import DamagedFileError, OutputExistsError, PBGNetError
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, OutputExistsError, PBGNetError
 from pbgnet.records import parse_json
 
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None  # Windows has none
@@ -87,6 +87,8 @@ def replace_folder(
     OutputExistsError
         If something stands there already; it is looked at before the block, and again after it.
     """
+    if not isinstance(overwrite, bool):
+        raise DtypeError(f"overwrite must be True or False, got {type(overwrite).__name__}.")
     target = final_place(folder)
     if target.parent.is_dir():
         with locked(target.parent):
@@ -105,12 +107,27 @@ def replace_folder(
 
 def final_place(folder: str | os.PathLike[str]) -> Path:
     """Return where a folder is written: behind a link, where it leads to."""
-    return Path(folder).resolve() if Path(folder).is_symlink() else Path(folder).absolute()
+    path = as_path(folder)
+    return path.resolve() if path.is_symlink() else path.absolute()
+
+
+def as_path(place: object) -> Path:
+    """Return a place as a path; raise a typed error for what no file system can name."""
+    if not isinstance(place, str | os.PathLike):
+        raise DtypeError(f"A path is needed, got {type(place).__name__}.")
+    path = Path(place)
+    try:
+        named = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        named = False
+    if not named:
+        raise DomainError(f"{str(path)!r:.80} cannot be the name of a file: it holds what no name may hold.")
+    return path
 
 
 def standing_folder(folder: str | os.PathLike[str]) -> Path:
     """Return where a folder stands: beside its place if replacing it was interrupted."""
-    path = Path(folder)
+    path = as_path(folder)
     if path.exists():
         return path
     interrupted = [aside for aside in _leftovers(path.absolute(), "old") if _interrupted(aside)]

@@ -170,6 +170,8 @@ def parse_json(text: str) -> Any:
             raise DamagedFileError(f"It holds the key {twice!r:.60} twice.")
         return result
 
+    if not isinstance(text, str):
+        raise DtypeError(f"JSON is read from a text, got {type(text).__name__}.")
     try:
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_twice)
     except DamagedFileError:

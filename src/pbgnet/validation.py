@@ -26,6 +26,7 @@ def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
                 f"{name} requires a gradient, but this function is outside autograd: call its twin in "
                 "pbgnet.bounds.differentiable, or pass the value detached."
             )
+        check_has_values(name, value)
         value = value.cpu().double().numpy() if value.is_floating_point() else value.cpu().numpy()
     try:
         array = np.asarray(value)
@@ -38,10 +39,37 @@ def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
 
 def as_double(name: str, value: Tensor) -> Tensor:
     """Return a tensor of real numbers in float64, where it is and inside autograd."""
+    check_tensor(name, value)
+    return value.double()
+
+
+def check_tensor(name: str, value: object) -> None:
+    """Raise `DtypeError` unless a value is a tensor of real numbers; what they are is not looked at."""
     if not isinstance(value, Tensor) or value.is_complex() or value.dtype == torch.bool:
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         raise DtypeError(f"{name} must be a tensor of real numbers, got {kind}.")
-    return value.double()
+    check_has_values(name, value)
+
+
+def check_has_values(name: str, value: Tensor) -> None:
+    """Raise `DtypeError` for a tensor of the device "meta", which has a shape and nothing else."""
+    if value.is_meta:
+        raise DtypeError(f"{name} is a tensor without values (device meta); pass one that has them.")
+
+
+def check_kind(name: str, value: object, *kinds: type, advice: str = "") -> None:
+    """Raise `DtypeError` unless a value is of one of the kinds."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise DtypeError(f"{name} must be a {wanted}, got {type(value).__name__}. {advice}".strip())
+
+
+def check_layers(name: str, values: object) -> None:
+    """Raise `DtypeError` unless a value is a list of tensors of real numbers, one per layer."""
+    if not isinstance(values, list | tuple | torch.nn.ParameterList):
+        raise DtypeError(f"{name} must be a list of tensors, one per layer, got {type(values).__name__}.")
+    for k, value in enumerate(values, start=1):
+        check_tensor(f"{name} of layer {k}", value)
 
 
 def broadcast(**tensors: Tensor) -> tuple[Tensor, ...]:
@@ -75,6 +103,7 @@ def check_interval(
 
 def check_finite(name: str, value: Tensor, advice: str = "") -> None:
     """Raise `DomainError` if any entry is NaN or infinite."""
+    check_has_values(name, value)
     if not bool(torch.isfinite(value).all()):
         raise DomainError(f"{name} must be finite, but holds NaN or infinity. {advice}".strip())
 
@@ -96,15 +125,29 @@ def check_readable(name: str, value: Any) -> None:
             raise DtypeError(f"{name} requires a gradient; pass it detached: {name}.detach().")
         if value.dtype == torch.bfloat16:
             raise DtypeError(f"{name} is bfloat16, which NumPy does not have; pass {name}.float().")
+        check_has_values(name, value)
+    elif isinstance(value, list | tuple):
+        try:
+            np.shape(value)
+        except ValueError as error:
+            raise ShapeError(f"{name} has rows of unequal lengths.") from error
+        except (RuntimeError, TypeError) as error:  # tensors inside autograd, or of types NumPy has not
+            raise DtypeError(f"{name} holds what NumPy cannot read: {error!s:.100}") from error
     refuse_masked(name, value)
 
 
-def positive_int(name: str, value: object) -> int:
-    """Return `value` as an int of at least 1."""
+LARGEST_INT = int(np.finfo(np.float64).max)
+"""Larger ones are no doubles."""
+
+
+def positive_int(name: str, value: object, largest: int = LARGEST_INT) -> int:
+    """Return `value` as an int of at least 1, and at most the largest that can be counted with."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise DtypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
     if int(value) < 1:
-        raise DomainError(f"{name} must be at least 1, got {value!r}.")
+        raise DomainError(f"{name} must be at least 1, got {value!r:.60}.")
+    if int(value) > largest:
+        raise DomainError(f"{name} must be at most {float(largest):g}, got {len(str(value))} digits.")
     return int(value)
 
 
@@ -112,9 +155,13 @@ def positive_real(name: str, value: object) -> float:
     """Return `value` as a finite float above 0."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise DtypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
-    if not 0 < float(value) < math.inf:
-        raise DomainError(f"{name} must be positive and finite, got {value!r}.")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond all doubles
+        number = math.inf
+    if not 0 < number < math.inf:
+        raise DomainError(f"{name} must be positive and finite, got {value!r:.60}.")
+    return number
 
 
 def check_name(kind: str, name: object, known: Collection[str]) -> str:

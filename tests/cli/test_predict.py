@@ -166,7 +166,7 @@ def test_damaged_models_are_refused(run, copy, tmp_path, file, damage, command):
 def test_a_flipped_bit_in_the_weights_is_noticed(run, copy, tmp_path, command):
     path = copy / "model" / "model.safetensors"
     tensors = load_file(path)
-    tensors["posterior_0"].view(np.uint64)[0, 0] ^= 1 << 60
+    tensors["posterior_0"].view(np.uint64)[0, 0] ^= np.uint64(1 << 60)
     save_file(tensors, path)
     arguments = (copy / "table.csv", "--out", tmp_path / "p.csv") if command == "predict" else ()
     result = run(command, copy / "model", *arguments)

@@ -284,3 +284,20 @@ def test_importing_the_room_needs_no_library(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", refuse)
     importlib.import_module("pbgnet.export")
+
+
+@pytest.mark.parametrize(("version", "error"), [("1.28.0", MissingOnnxError), ("1.31.1", DamagedFileError)])
+def test_a_runtime_that_is_too_old_is_not_taken_for_a_damaged_file(
+    tmp_path, monkeypatch, make_network, version, error
+):
+    path = export_onnx(make_network(), tmp_path / "n.onnx", network="aggregate")
+    runtime = importlib.import_module("onnxruntime")
+
+    def refuse(*arguments, **options):
+        raise NotImplementedError("Could not find an implementation for Cos(7)")
+
+    monkeypatch.setattr(runtime, "InferenceSession", refuse)
+    monkeypatch.setattr(runtime, "__version__", version)
+    with pytest.raises(error, match=r"n\.onnx .*Cos\(7\)") as caught:
+        OnnxClassifier(path)
+    assert ("needs onnxruntime 1.29 or later" in str(caught.value)) == (error is MissingOnnxError)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from pbgnet.aggregation.base import Aggregation, check_layer, product_unit
-from pbgnet.exceptions import WidthLimitError
-from pbgnet.validation import check_interval, positive_int
+from pbgnet.exceptions import DtypeError, ShapeError, WidthLimitError
+from pbgnet.validation import check_interval, check_kind, check_tensor, positive_int
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class Enumeration(Aggregation):
         return d
 
 
+WIDEST_LISTED = 24
+"""Of sign vectors that are listed one by one: 16 million."""
+
+
 def sign_vectors(d: int, *, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
     """All 2^d sign vectors, shape (2^d, d), the last sign changing fastest.
 
@@ -76,6 +80,14 @@ def sign_vectors(d: int, *, dtype: torch.dtype, device: torch.device | None = No
     >>> sign_vectors(2, dtype=torch.float64).tolist()
     [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]
     """
+    if positive_int("d", d) > WIDEST_LISTED:
+        raise WidthLimitError(
+            f"There are 2^{d} sign vectors of width {d}; at most {WIDEST_LISTED} is listed."
+        )
+    check_kind("dtype", dtype, torch.dtype)
+    if not dtype.is_floating_point:
+        raise DtypeError(f"Signs are listed as numbers with decimals, such as torch.float64, got {dtype}.")
+    check_kind("device", device, torch.device, str, type(None))
     return torch.tensor(list(itertools.product((-1.0, 1.0), repeat=d)), dtype=dtype, device=device)
 
 
@@ -98,6 +110,11 @@ def sign_probabilities(mean: Tensor) -> Tensor:
     >>> sign_probabilities(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5000, 0.0000, 0.5000])
     """
+    check_tensor("mean", mean)
+    if mean.ndim == 0 or mean.shape[-1] > WIDEST_LISTED:
+        raise ShapeError(
+            f"mean must have shape (..., d) with d at most {WIDEST_LISTED}, got {tuple(mean.shape)}."
+        )
     check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
     return _products(mean)
 

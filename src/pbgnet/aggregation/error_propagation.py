@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.exceptions import ShapeError
-from pbgnet.validation import check_finite, check_interval
+from pbgnet.validation import as_double, check_finite, check_interval, check_layers
 
 
 def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], input_error: Tensor) -> Tensor:
@@ -42,16 +42,20 @@ def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], i
     >>> bool(propagate_error(weights, errors, torch.zeros(4)) < 3e-10)
     True
     """
+    check_layers("weights", weights)
+    check_layers("layer_errors", layer_errors)
     if len(weights) != len(layer_errors):
         raise ShapeError(f"{len(weights)} layers need as many errors, got {len(layer_errors)}.")
-    error = input_error.double()
+    error = as_double("input_error", input_error)
     check_interval("input_error", error, 0.0, open_high=True)
     for k, (weight, own) in enumerate(zip(weights, layer_errors, strict=True)):
         check_finite(f"weights[{k}]", weight.detach())
         check_interval(f"layer_errors[{k}]", own.double(), 0.0, open_high=True)
+        if weight.ndim < 2:
+            raise ShapeError(f"Layer {k} has weights of shape {tuple(weight.shape)}, not (..., m, d).")
         if own.shape[-1:] != weight.shape[-2:-1]:
             raise ShapeError(f"Layer {k} has {weight.shape[-2]} neurons but {tuple(own.shape)} errors.")
-        d, width = weight.shape[-1], error.shape[-1]
+        d, width = weight.shape[-1], error.shape[-1] if error.ndim else 0
         if d not in (width, width + 1):
             raise ShapeError(f"Layer {k} takes {d} inputs but there are {width} errors below it.")
         slopes = torch.erf(weight.detach().double().abs()[..., :width] / math.sqrt(2 * d))

@@ -18,7 +18,7 @@ from torch import Tensor
 from pbgnet.aggregation.base import check_layer, one_replica_axis
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.kernels import FourierNodes, find_kernel, nodes_of_reach
-from pbgnet.validation import check_interval, positive_int, positive_real
+from pbgnet.validation import as_double, as_float64, check_interval, check_tensor, positive_int, positive_real
 
 # Room for the rounding of the error bounds themselves.
 SLACK = 1.0 + 1e-9
@@ -66,9 +66,13 @@ def fourier_error_bound(
     6e-05 6e-07 2e-09
     """
     check_layer(weight)
-    h = torch.as_tensor(step, dtype=torch.float64, device=weight.device)
+    h = as_float64("step", step).to(weight.device)
     check_interval("step", h, 0.0, open_low=True, open_high=True, advice="It is the distance between nodes.")
-    K = n_nodes if isinstance(n_nodes, Tensor) else positive_int("n_nodes", n_nodes)
+    K: int | Tensor = (
+        as_double("n_nodes", n_nodes).detach()
+        if isinstance(n_nodes, Tensor)
+        else positive_int("n_nodes", n_nodes)
+    )
     r = (2 * math.pi / h).unsqueeze(-1)  # shape: (..., 1), against one entry per neuron
     spread = _spread(weight)
     outside = _normal_tail(r - spread)
@@ -136,8 +140,12 @@ def choose_nodes(
     (tensor(12), True)
     """
     z = _deviation(check_tolerance(tolerance))
+    check_tensor("weight", weight)
+    if weight.ndim < 2:
+        raise ShapeError(f"weight must have shape (..., m, d), got {tuple(weight.shape)}.")
     if limit is None:
         limit = MAX_NODES if validate_args else MAX_NODES_UNCHECKED
+    positive_int("limit", limit)
     if mean is None or 0 in weight.shape:
         kernel = find_kernel("fourier", weight.device)
         found: FourierNodes = kernel.nodes_for(one_replica_axis(weight.detach()), z, limit)
@@ -188,6 +196,7 @@ def _centre_and_scale(weight: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
     if not isinstance(mean, Tensor) or mean.ndim < 2 or mean.shape[-1] != weight.shape[-1]:
         shape = tuple(mean.shape) if isinstance(mean, Tensor) else type(mean).__name__
         raise ShapeError(f"mean must have shape (..., n, {weight.shape[-1]}), got {shape}.")
+    check_tensor("mean", mean)
     check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
     a = weight.detach().double() / math.sqrt(weight.shape[-1])
     centres = (mean.detach().double() @ a.mT).abs()

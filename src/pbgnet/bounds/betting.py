@@ -133,6 +133,8 @@ def betting_log_capital(
     [True, False]
     """
     value = as_float64("m", m)
+    if value.numel() != 1:
+        raise ShapeError(f"m must be one number, got shape {tuple(value.shape)}.")
     check_interval("m", value, 0.0, 1.0, open_low=True, open_high=True, advice="It is a mean to refute.")
     distinct, repeats = np.unique(_check_losses("losses", losses, numerical_error), return_counts=True)
     return _log_wealth(float(value), distinct, repeats.astype(np.float64), *_check_bets(bets, weights))

@@ -145,6 +145,13 @@ def _sample_size(n: int) -> Tensor:
     return size
 
 
+def _one_delta(delta: float) -> float:
+    share = check_delta(delta)
+    if share.numel() != 1:
+        raise ShapeError(f"delta must be one number, or a tensor of them, got shape {tuple(share.shape)}.")
+    return share.item()
+
+
 def _budget(
     divergence: Tensor, log_factor: float, n: Tensor, delta: float | Tensor, validate_args: bool
 ) -> Tensor:
@@ -153,7 +160,7 @@ def _budget(
     if validate_args:
         check_interval("divergence", k.detach(), 0.0, advice="A KL divergence is never negative.")
     if not isinstance(delta, Tensor):
-        return (k + (log_factor - math.log(check_delta(delta).item()))) / n.item()
+        return (k + (log_factor - math.log(_one_delta(delta)))) / n.item()
     log_delta = torch.log(check_delta(delta) if validate_args else delta.double()).to(k.device)
     k, log_delta = broadcast(divergence=k, delta=log_delta)
     return (k + log_factor - log_delta) / n.item()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import DtypeError, ShapeError
-from pbgnet.validation import as_double, broadcast, check_finite
+from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.validation import as_double, broadcast, check_finite, check_kind, check_layers, positive_int
 
 
 def tree_divergence(
@@ -72,13 +72,19 @@ def tree_factors(n_neurons: Sequence[int]) -> list[float]:
     >>> tree_factors([5, 3, 1]), tree_factors([5, 3, 4])
     ([3.0, 1.0, 1.0], [3.0, 1.0, 0.25])
     """
-    return [math.prod(n_neurons[k + 1 :]) / n_neurons[-1] for k in range(len(n_neurons))]
+    check_kind("n_neurons", n_neurons, list, tuple)
+    sizes = [positive_int("n_neurons", size) for size in n_neurons]
+    try:
+        return [math.prod(sizes[k + 1 :]) / sizes[-1] for k in range(len(sizes))]
+    except OverflowError as error:
+        raise DomainError(
+            f"A tree of {len(sizes)} layers repeats more weights than can be counted."
+        ) from error
 
 
 def _as_layers(name: str, tensors: Sequence[Tensor] | Tensor) -> list[Tensor]:
     """Return the layers in float64: differences of float32 weights and their squares lose nothing."""
-    if isinstance(tensors, Tensor):
-        raise DtypeError(f"{name} must be a list with one tensor per layer, got a single tensor.")
+    check_layers(name, tensors)
     return [as_double(f"{name} of layer {k}", tensor) for k, tensor in enumerate(tensors, start=1)]
 
 

@@ -130,7 +130,11 @@ def catoni_grid(
         raise DomainError(
             f"factor must be at least 1, got {factor!r}. The grid reaches so far to both sides."
         )
-    return np.asarray(grids(q, k, n_, delta_, positive_int("size", size), ratio).numpy())
+    return np.asarray(grids(q, k, n_, delta_, positive_int("size", size, LARGEST_GRID), ratio).numpy())
+
+
+LARGEST_GRID = 10**6
+"""Parameters of a mixture: more buy nothing."""
 
 
 def grids(

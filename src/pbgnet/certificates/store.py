@@ -34,6 +34,7 @@ from pbgnet.files import (
     standing_folder,
 )
 from pbgnet.networks import AggregatedNetwork
+from pbgnet.validation import check_kind
 
 CERTIFICATE = "certificate.json"
 WEIGHTS = "model.safetensors"
@@ -154,6 +155,7 @@ def save_predictions(
     ...     sorted(path.name for path in folder.iterdir()), load_predictions(folder).labels.tolist()
     (['certificate.json', 'predictions.json'], [True, False])
     """
+    check_kind("certified", certified, CertifiedPredictions)
     with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
         answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
         if len(answers) > LARGEST_JSON:
@@ -161,9 +163,8 @@ def save_predictions(
                 f"The answers on {certified.predictions.size} rows take more than {LARGEST_JSON // 2**20} "
                 "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
             )
-        (fresh / PREDICTIONS).write_text(answers, encoding="utf-8", newline="\n")
-        text = certified.certificate.to_json()
-        (fresh / CERTIFICATE).write_text(text, encoding="utf-8", newline="\n")
+        for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):
+            (fresh / name).write_text(text, encoding="utf-8", newline="\n")
     return Path(folder).absolute()
 
 
@@ -302,6 +303,7 @@ def _read_predictions(path: Path) -> CertifiedPredictions:
 
 def write_model(model: CertifiedModel, folder: Path) -> None:
     """Write the files of a model into a folder that is there; `save_model` does it all or nothing."""
+    check_kind("model", model, CertifiedModel, advice="Of a fitted estimator, pass its certified_model_.")
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
     rows = {

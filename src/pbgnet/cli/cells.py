@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
@@ -65,7 +66,16 @@ def first_infinity(column: "pd.Series[Any]") -> int | None:
 
     if column.dtype.kind not in "fO":
         return None
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=math.nan)
+    read = column.map(_read_number)
+    numbers = pd.to_numeric(read, errors="coerce").to_numpy(dtype=np.float64, na_value=math.nan)
     infinite = np.isinf(numbers)
     words = np.isnan(numbers) & column.notna().to_numpy()
     return int(np.argmax(infinite)) if infinite.any() and not words.any() else None
+
+
+def _read_number(cell: Any) -> Any:
+    """Return the number a text writes out, NaN for a word; versions of pandas do not agree on 1e999."""
+    if not isinstance(cell, str):
+        return cell
+    text = cell.strip()
+    return float(text) if NUMBER.fullmatch(text) or INFINITY.fullmatch(text) else math.nan

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pbgnet.datasets.dataset import FileRecord
 from pbgnet.exceptions import DamagedFileError, MissingDataError
+from pbgnet.files import as_path
 
 DATA_VARIABLE = "PBGNET_DATA"
 
@@ -31,9 +32,9 @@ def given_path(data_dir: str | os.PathLike[str] | None) -> Path | None:
     """Return the folder or packed file that was given, by argument or by PBGNET_DATA; None if neither."""
     origin = "data_dir" if data_dir is not None else DATA_VARIABLE
     value = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE)
-    if value is None or not os.fspath(value):
+    if value is None or (isinstance(value, str) and not value):
         return None
-    path = Path(value).expanduser()
+    path = as_path(value).expanduser()
     if not path.exists():
         raise MissingDataError(
             f"{origin} is {path}, and there is nothing of that name; give the folder of the data sets, or "

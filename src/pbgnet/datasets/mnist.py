@@ -6,6 +6,7 @@ files, then the 10000 of the test files, each in their order.
 
 import os
 from collections.abc import Collection, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from pbgnet.datasets.dataset import Dataset
 from pbgnet.datasets.files import SourceFile
 from pbgnet.datasets.idx import read_idx
 from pbgnet.datasets.sources import RawTable, Source, load_raw
-from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError
+from pbgnet.validation import check_kind
 
 SIDE = 28
 PREFIX = "mnist"
@@ -84,6 +86,9 @@ def pair_of(name: object) -> tuple[int, int] | None:
 
 
 def _digits(name: str, values: Collection[int]) -> list[int]:
+    check_kind(name, values, list, tuple, set, frozenset, range)
+    if not all(isinstance(value, Integral) for value in values):
+        raise DtypeError(f"{name} must hold digits, got {values!r:.60}.")
     digits = sorted({int(value) for value in values})
     if not digits or digits[0] < 0 or digits[-1] > 9:
         raise DomainError(f"{name} must hold digits between 0 and 9, at least one, got {list(values)!r:.60}.")

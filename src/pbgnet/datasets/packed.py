@@ -5,7 +5,7 @@ Bits are stored as bits, pixels as bytes, everything else as float32; reading gi
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pbgnet.datasets.dataset import Dataset, SourceRecord
 from pbgnet.datasets.store import StoredArrays, write_arrays
 from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
-from pbgnet.validation import check_name
+from pbgnet.files import as_path
+from pbgnet.validation import check_kind, check_name
 
 FORM = "pbgnet-datasets-1"
 BLOCK = 4096  # rows looked at together, so that no second float copy of a large table is made
@@ -52,7 +53,9 @@ def pack(datasets: Iterable[Dataset], path: str | os.PathLike[str]) -> PackedFil
     """
     header: dict[str, Any] = {}
     arrays: dict[str, NDArray[Any]] = {}
+    check_kind("datasets", datasets, list, tuple, Iterator)
     for dataset in datasets:
+        check_kind("Each of the datasets", dataset, Dataset)
         if dataset.name in header:
             raise DomainError(f"Two data sets are called {dataset.name!r}; give each a name of its own.")
         parts = _encode(dataset.X)
@@ -61,7 +64,7 @@ def pack(datasets: Iterable[Dataset], path: str | os.PathLike[str]) -> PackedFil
             arrays[f"{dataset.name}/{part}"] = array
     if not header:
         raise DomainError("There is no data set to pack.")
-    target = Path(path)
+    target = as_path(path)
     write_arrays(target, FORM, {"datasets": header, "order": list(header)}, arrays)
     with target.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -93,7 +96,7 @@ def load_packed(path: str | os.PathLike[str], names: Iterable[str] | None = None
     pbgnet.exceptions.DamagedFileError: There is no file no/such/file.npz. Pack the data sets again, or copy
     the file once more.
     """
-    stored = StoredArrays(Path(path), FORM, ADVICE)
+    stored = StoredArrays(as_path(path), FORM, ADVICE)
     try:
         headers, order = dict(stored.header["datasets"]), list(stored.header["order"])
     except (KeyError, TypeError, ValueError) as error:

@@ -102,7 +102,7 @@ def load_dataset(
 
 
 def _loader(name: str) -> Callable[..., Dataset]:
-    if name not in DATASETS and (pair := pair_of(name)) is not None:
+    if isinstance(name, str) and name not in DATASETS and (pair := pair_of(name)) is not None:
         return partial(load_mnist, pair[:1], pair[1:])
     try:
         entry = DATASETS[check_name("data set", name, DATASETS)]

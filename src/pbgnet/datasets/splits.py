@@ -5,7 +5,7 @@ the labels of rows that are to be certified.
 """
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pbgnet.datasets.dataset import Dataset
 from pbgnet.datasets.scaling import Scaling, fit_scaling
 from pbgnet.exceptions import DomainError, DtypeError
-from pbgnet.validation import positive_int
+from pbgnet.validation import check_kind, positive_int
 
 # Second words of seeds, so that no two draws use the same numbers. Not 0: it would change nothing.
 PRIOR_DRAW, SUBSET_DRAW = 1, 2
@@ -125,6 +125,7 @@ def certified_split(
     >>> split.scaling.n_fitted == len(split.prior_rows) == 213
     True
     """
+    check_kind("prior_fraction", prior_fraction, Real)
     if isinstance(prior_fraction, bool) or not 0 <= prior_fraction < 1:
         raise DomainError(f"prior_fraction must lie in [0, 1), got {prior_fraction!r}.")
     train, test = _draw(dataset, seed)
@@ -159,6 +160,7 @@ def training_subset(split: TrainTest, n: int, seed: int) -> TrainTest:
     >>> set(small.train_rows) <= set(large.train_rows)
     True
     """
+    check_kind("split", split, TrainTest)
     total, n_prior = len(split.train_rows), len(split.prior_rows)
     least, count = (2 if n_prior else 1), positive_int("n", n)
     if not least <= count <= total:
@@ -182,6 +184,7 @@ def training_subset(split: TrainTest, n: int, seed: int) -> TrainTest:
 
 def _draw(dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
     """Draw three quarters of the rows for training; the rest, rounded up as in Table 3, for testing."""
+    check_kind("dataset", dataset, Dataset)
     n = dataset.n_rows
     if n < 4:
         raise DomainError(f"{dataset.name!r} has {n} rows, too few to split; 4 are needed.")

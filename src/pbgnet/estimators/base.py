@@ -32,6 +32,7 @@ from pbgnet.certificates import (
 )
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.exceptions import (
+    DomainError,
     DuplicateRowsWarning,
     FewRowsWarning,
     InterruptedFitWarning,
@@ -50,6 +51,11 @@ Two rows are the fewest that can be split; one is an error."""
 
 # Rows evaluated at a time when predicting.
 CHUNK_ROWS = 8192
+
+MOST_STEPS = 10**9
+"""Restarts, epochs, rows of a batch: more are a mistake."""
+MOST_PRIORS = 2**53
+"""So many can be counted in the numbers of a certificate."""
 
 OUTSIDE = PreprocessingRecord(
     "outside",
@@ -71,8 +77,8 @@ class CertifiedClassifier(CertifiedPredictor):
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "constant": [StrOptions({"maurer", "paper"})],
         "class_conditional": ["boolean"],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "n_priors": [Interval(Integral, 1, None, closed="left")],
+        "n_restarts": [Interval(Integral, 1, MOST_STEPS, closed="both")],
+        "n_priors": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
         "random_state": ["random_state"],
         "device": [str],
         "verbose": ["verbose"],
@@ -133,7 +139,8 @@ class CertifiedClassifier(CertifiedPredictor):
         check_readable("y", y)
         column_names(X)  # raises for a name that occurs twice
         with whole_or_unchanged(self):
-            features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            with numbers_in_range():
+                features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             table = X if hasattr(X, "columns") else features
             inputs = Inputs(two_classes(labels), column_names(table))
             seeds = self.draw_seeds()
@@ -230,7 +237,8 @@ class CertifiedClassifier(CertifiedPredictor):
         """
         check_is_fitted(self)
         check_readable("X", X)
-        features = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        with numbers_in_range():
+            features = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         unit = isinstance(self.network_, AggregatedNetwork)
         outputs = []
         with torch.no_grad():
@@ -251,6 +259,15 @@ def whole_or_unchanged(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+@contextmanager
+def numbers_in_range() -> Iterator[None]:
+    """Turn what Python says of whole numbers beyond all doubles into a typed error."""
+    try:
+        yield
+    except OverflowError as error:
+        raise DomainError(f"The rows hold a number that no double can hold: {error}.") from error
 
 
 def two_classes(y: NDArray[Any]) -> Classes:

@@ -207,8 +207,8 @@ def make_certified_pipeline(
     PBGNetClassifier()
     """
     return CertifiedPipeline(
-        classifier or PBGNetClassifier(),
-        preprocessor=preprocessor or TablePreprocessor(),
+        PBGNetClassifier() if classifier is None else classifier,
+        preprocessor=TablePreprocessor() if preprocessor is None else preprocessor,
         prior_fraction=prior_fraction,
     )
 

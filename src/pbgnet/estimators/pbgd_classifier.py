@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates import PreparedTable, PriorRecord, delta_of
-from pbgnet.estimators.base import CertifiedClassifier, choose_device
+from pbgnet.estimators.base import MOST_STEPS, CertifiedClassifier, choose_device
 from pbgnet.training import C_CANDIDATES, BoundTerms, FitResult, LinearRecipe, TrainingData, fit_linear
 
 
@@ -72,7 +72,7 @@ class PBGDClassifier(CertifiedClassifier):
         "objective": [StrOptions({"bound", "catoni"})],
         "c": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
         "cv": [Interval(Integral, 2, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, MOST_STEPS, closed="both")],
     }
 
     def __init__(

@@ -30,7 +30,7 @@ from pbgnet.training import (
     Start,
     TrainingData,
 )
-from pbgnet.validation import positive_int
+from pbgnet.validation import check_readable, positive_int
 
 # The paper's batches for its smaller and its larger data sets, its epochs, its share of validation rows.
 SMALL_BATCH, LARGE_BATCH, MANY_ROWS = 32, 64, 20_000
@@ -251,6 +251,7 @@ class PBGNetClassifier(CertifiedClassifier):
     def _recipe(self, n_rows: int, n_features: int, seeds: list[int], device: str) -> Recipe:
         prior_seed, batch_seed, sample_seed = seeds
         algorithm, solver = ALGORITHMS[self.algorithm], self._solver()
+        check_readable("hidden_layer_sizes", self.hidden_layer_sizes)
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object)).tolist()
         hidden_layer_sizes = tuple(positive_int("hidden_layer_sizes", size) for size in sizes)
         course = solver.course or self._paper_course(n_rows, MOST_EPOCHS)

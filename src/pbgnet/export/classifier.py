@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 
 from pbgnet.certificates import ExportedNetwork
 from pbgnet.exceptions import DamagedFileError, DomainError
-from pbgnet.export.dependency import import_onnxruntime
+from pbgnet.export.dependency import check_runtime, import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
 from pbgnet.export.table import read_table
+from pbgnet.files import as_path
 from pbgnet.networks import class_indices
 from pbgnet.validation import positive_int
 
@@ -21,6 +21,7 @@ from pbgnet.validation import positive_int
 # stays in the cache of a processor is faster.
 CHUNK = 4096
 WORKSPACE = 2**20
+MOST_THREADS = 1024
 
 
 class OnnxClassifier:
@@ -48,7 +49,7 @@ class OnnxClassifier:
     Raises
     ------
     MissingOnnxError
-        If the optional extra ``pbgnet[onnx]`` is not installed.
+        If the optional extra ``pbgnet[onnx]`` is not installed, or too old to run the file.
     DamagedFileError
         If the file is missing, changed, or was not written by `export_onnx`.
 
@@ -66,7 +67,7 @@ class OnnxClassifier:
     def __init__(self, path: str | os.PathLike[str], *, n_threads: int = 1) -> None:
         runtime = import_onnxruntime()
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = positive_int("n_threads", n_threads)
+        options.intra_op_num_threads = positive_int("n_threads", n_threads, MOST_THREADS)
         options.inter_op_num_threads = 1
         content = _read(path)
         try:
@@ -77,6 +78,7 @@ class OnnxClassifier:
         except DamagedFileError as error:
             raise DamagedFileError(f"{path} cannot be used. {error}") from error
         except Exception as error:  # the runtime has its own kinds, without a common base
+            check_runtime(runtime, path, error)  # the seal holds: it may be the runtime that is at fault
             raise DamagedFileError(f"{path} cannot be run by onnxruntime: {error!s:.200}") from error
         self.classes_: NDArray[Any] = self.metadata.inputs.classes.array
         columns = self._session.get_inputs()[0].shape[1]
@@ -160,6 +162,6 @@ def _check_inputs(session: Any, dtype: str) -> None:
 
 def _read(path: str | os.PathLike[str]) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return as_path(path).read_bytes()
     except (FileNotFoundError, IsADirectoryError) as error:
         raise DamagedFileError(f"There is no file {path}.") from error

@@ -1,14 +1,18 @@
 """The libraries of the format, which are an optional extra, and the error where they are absent."""
 
 import importlib
+import re
 from types import ModuleType
 from typing import Any
 
 from pbgnet.exceptions import PBGNetError
 
+OLDEST_RUNTIME = (1, 29)
+"""The first onnxruntime that runs every file `export_onnx` writes: older ones lack functions in float64."""
+
 
 class MissingOnnxError(PBGNetError, ImportError):
-    """An ONNX file is to be written or run, and the library for it is not installed."""
+    """An ONNX file is to be written or run, and the library for it is not installed, or is too old."""
 
 
 def import_onnx() -> Any:
@@ -21,6 +25,18 @@ def import_onnx() -> Any:
 def import_onnxruntime() -> Any:
     """Return the library that runs the files."""
     return _import("onnxruntime")
+
+
+def check_runtime(runtime: Any, path: object, problem: Exception) -> None:
+    """Raise `MissingOnnxError` for a problem with a whole file if the runtime does not run every file."""
+    found = str(runtime.__version__)
+    numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
+    if numbers < OLDEST_RUNTIME:
+        oldest = ".".join(map(str, OLDEST_RUNTIME))
+        raise MissingOnnxError(
+            f"{path} is whole, but onnxruntime {found} cannot run it ({problem!s:.200}). It needs "
+            f"onnxruntime {oldest} or later: pip install --upgrade 'pbgnet[onnx]'"
+        ) from problem
 
 
 def _import(name: str) -> ModuleType:

@@ -16,15 +16,15 @@ from pbgnet.certificates import (
     certifiable,
     fingerprint_tensors,
 )
-from pbgnet.exceptions import DtypeError, OptionError, OutputExistsError, ShapeError
+from pbgnet.exceptions import DomainError, DtypeError, OptionError, OutputExistsError, ShapeError
 from pbgnet.export.dependency import import_onnx
 from pbgnet.export.graph import Graph, check_opset
 from pbgnet.export.layers import add_network, workspace_per_row
 from pbgnet.export.metadata import Metadata, coverage, seal_file
 from pbgnet.export.table import add_preprocessing, missing_text, numeric_columns, text_columns
-from pbgnet.files import write_whole
+from pbgnet.files import as_path, write_whole
 from pbgnet.networks import AggregatedNetwork, SignNetwork
-from pbgnet.validation import check_finite, check_name
+from pbgnet.validation import check_finite, check_kind, check_name
 
 NETWORKS = ("sign", "aggregate")
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -98,21 +98,35 @@ def export_onnx(
     check_name("dtype", dtype, DTYPES)
     check_opset(opset)
     proof = _check_certificate(model, certificate)
-    target = Path(path)
+    check_kind("overwrite", overwrite, bool)
+    target = as_path(path)
+    if target.is_dir():
+        raise OutputExistsError(f"{target} is a folder; give the name of a file.")
     if target.exists() and not overwrite:
         raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
     inputs = model.inputs if isinstance(model, CertifiedModel) else Inputs(Classes((-1, 1)))
     written = _written(model, network, dtype)
+    metadata = _describe(proof, network, dtype, written, inputs)
+    if certificate is not None:
+        _check_counted(certificate, metadata.exported_network)
+    try:
+        content = _assemble(_draw(written, inputs, dtype), metadata, opset)
+    except UnicodeEncodeError as error:
+        raise DomainError(
+            f"A class, column or category is a text that ONNX files cannot hold: {error}. Rename it."
+        ) from error
+    return write_whole(target, seal_file(content))
+
+
+def _draw(written: AggregatedNetwork | SignNetwork, inputs: Inputs, dtype: str) -> Graph:
+    """Return the operations from a table or rows to decision and label."""
     graph = Graph(dtype)
     if inputs.preprocessor is None:
         x = graph.input("x", written.architecture.n_features)
     else:
         x = add_preprocessing(graph, inputs.preprocessor)
     _add_outputs(graph, add_network(graph, x, written), inputs.classes)
-    metadata = _describe(proof, network, dtype, written, inputs)
-    if certificate is not None:
-        _check_counted(certificate, metadata.exported_network)
-    return write_whole(target, seal_file(_assemble(graph, metadata, opset)))
+    return graph
 
 
 def _written(model: object, network: str, dtype: str) -> AggregatedNetwork | SignNetwork:
@@ -166,6 +180,7 @@ def _check_certificate(model: object, certificate: Certificate | None) -> Certif
         own = model.certificate
     if certificate is None:
         return own
+    check_kind("certificate", certificate, Certificate)
     subject = certificate.subject
     if own is None or not isinstance(subject, DisagreementSubject) or subject.reference.seal != own.seal:
         raise OptionError(

@@ -44,11 +44,15 @@ def _threads() -> ThreadPoolExecutor:
     return _pool
 
 
-def _forget_pool() -> None:
-    """A forked child has none of its parent's threads."""
+def _keep_to_one_thread() -> None:
+    """A forked child has none of its parent's threads: neither ours nor those of PyTorch.
+
+    PyTorch does not know, hands them work in the child and waits for ever; with one thread it hands out none.
+    """
     global _pool  # noqa: PLW0603
     _pool = None
+    torch.set_num_threads(1)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_keep_to_one_thread)

@@ -21,6 +21,7 @@ from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import PreparedRows, unit_rows
 from pbgnet.networks.layers import Layers, stack_layers
 from pbgnet.networks.sign_network import SignNetwork
+from pbgnet.validation import check_layers
 
 
 class AggregatedNetwork(nn.Module):
@@ -75,7 +76,8 @@ class AggregatedNetwork(nn.Module):
         self.architecture = Architecture.of(weights, intercept)
         self.aggregation = make_aggregation(aggregation)
         self.weights = nn.ParameterList([nn.Parameter(weight.detach().clone()) for weight in weights])
-        prior = list(weights if prior_weights is None else prior_weights)
+        prior = weights if prior_weights is None else prior_weights
+        check_layers("prior_weights", prior)
         self._check_prior(prior)
         self._hold_prior(prior)
 

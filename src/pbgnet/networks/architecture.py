@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.exceptions import DtypeError, ShapeError
+from pbgnet.validation import check_kind, check_layers
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Architecture:
     @classmethod
     def of(cls, weights: Sequence[Tensor] | Tensor, intercept: bool) -> "Architecture":
         """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept)."""
-        if isinstance(weights, Tensor) or not all(isinstance(weight, Tensor) for weight in weights):
-            raise DtypeError("Weights must be a list of tensors, one matrix per layer.")
+        check_layers("weights", weights)
+        check_kind("intercept", intercept, bool)
         if not weights:
             raise ShapeError("A network needs at least one weight matrix.")
         for k, weight in enumerate(weights, start=1):

@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import DtypeError, OptionError
-from pbgnet.validation import check_name, positive_int
+from pbgnet.exceptions import DtypeError, MemoryLimitError, OptionError
+from pbgnet.validation import check_kind, check_name, positive_int
 
 Fill = Callable[[int, Tensor, torch.Generator | None], None]
 
 # With 10 neurons below, one that hears its namesake with this weight repeats it in 99 of 100 draws: nearly a
 # copy, and not so firm that the others could no longer be heard.
 NAMESAKE = 9.0
+LARGEST_MATRIX = 2**40
+"""Weights of a layer; more are a mistake."""
 
 
 def _draw(weight: Tensor, deviation: float, generator: torch.Generator | None) -> None:
@@ -111,12 +113,29 @@ def initial_weights(
     hidden = _counts("hidden_layer_sizes", hidden_layer_sizes)
     sizes = [positive_int("n_features", n_features), *hidden, positive_int("n_outputs", n_outputs)]
     leading = _counts("replicas", replicas)
+    check_kind("intercept", intercept, bool)
+    check_kind("dtype", dtype, torch.dtype, type(None))
+    check_kind("device", device, torch.device, str, type(None))
+    if dtype is not None and not dtype.is_floating_point:
+        raise DtypeError(f"Weights are float32 or float64, not {dtype}.")
     weights = []
     for layer, (d, m) in enumerate(itertools.pairwise(sizes)):
-        weight = torch.zeros(*leading, m, d + intercept, dtype=dtype, device=device)
+        weight = _zeros((*leading, m, d + intercept), dtype, device)
         fill(layer, weight[..., :d], generator)
         weights.append(weight)
     return weights
+
+
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype | None, device: torch.device | str | None) -> Tensor:
+    if math.prod(shape) > LARGEST_MATRIX:
+        raise MemoryLimitError(f"No machine has room for weights of shape {shape}; make the layers narrower.")
+    try:
+        return torch.zeros(shape, dtype=dtype, device=device)
+    except (RuntimeError, AssertionError) as error:  # which of them depends on the device
+        reason = str(error).splitlines()[0]
+        if "alloc" in reason or "memory" in reason:
+            raise MemoryLimitError(f"There is no memory for weights of shape {shape}: {reason}") from error
+        raise OptionError(f"Weights cannot be made on device {device!r}: {reason}") from error
 
 
 def _counts(name: str, values: object) -> list[int]:

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.networks.sign_network import sign
-from pbgnet.validation import check_finite
+from pbgnet.validation import check_finite, check_tensor
 
 
 def linear_loss(output: Tensor, y: Tensor, *, validate_args: bool = True) -> Tensor:
@@ -48,6 +48,8 @@ def zero_one_loss(output: Tensor, y: Tensor, *, validate_args: bool = True) -> T
 
 
 def _check(output: Tensor, y: Tensor, validate_args: bool) -> None:
+    check_tensor("output", output)
+    check_tensor("y", y)
     if y.ndim == 0 or y.ndim > output.ndim or output.shape[output.ndim - y.ndim :] != y.shape:
         raise ShapeError(f"Outputs {tuple(output.shape)} and labels {tuple(y.shape)} do not fit each other.")
     if not validate_args:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.layers import Layer
-from pbgnet.validation import check_finite
+from pbgnet.validation import check_finite, check_tensor
 
 
 def sign(a: Tensor) -> Tensor:
@@ -19,6 +19,7 @@ def sign(a: Tensor) -> Tensor:
     >>> sign(torch.tensor([-2.0, 0.0, 3.0]))
     tensor([-1., -1.,  1.])
     """
+    check_tensor("a", a)
     return (a > 0).to(a.dtype) * 2 - 1
 
 

@@ -128,7 +128,7 @@ def count_rows(table: Any) -> int:
     2
     """
     shape = getattr(table, "shape", None)
-    if not shape and not hasattr(table, "__len__"):
+    if not shape and (shape == () or not hasattr(table, "__len__")):
         raise ShapeError(f"A table of rows is needed, got {type(table).__name__}.")
     return int(shape[0]) if shape else len(table)
 

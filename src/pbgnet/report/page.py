@@ -3,9 +3,9 @@
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -15,15 +15,17 @@ from pbgnet.certificates import (
     CertifiedModel,
     LabelledRows,
     PreparedTable,
+    describe_data,
     evaluate,
     round_up,
 )
-from pbgnet.exceptions import PBGNetWarning
-from pbgnet.files import write_whole
+from pbgnet.exceptions import DomainError, LabelError, PBGNetWarning, ShapeError, UncertifiedError
+from pbgnet.files import as_path, write_whole
 from pbgnet.pages import render_page
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.comparison import comparison_charts, verdict, yardsticks
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
+from pbgnet.validation import check_kind, positive_int
 
 KeyNumber = tuple[str, str, str, bool]  # its name in the page, text, meaning, and whether it is in colour
 
@@ -50,6 +52,11 @@ def render_report(
     tested : pair of int, optional
         Number of errors on a test set, and of its rows; then shown beside the bounds.
 
+    Raises
+    ------
+    UncertifiedError
+        If X and y are not the table given to fit.
+
     Examples
     --------
     >>> import numpy as np, torch
@@ -63,6 +70,8 @@ def render_report(
     >>> model.certificate.statement in render_report(model, [], X, y)
     True
     """
+    _check_arguments(model, history, tested)
+    _check_table(model, X, y)
     certificate = model.certificate
     answers, subject = _certified_answers(model, X, y), certificate.network
     output, signs = answers.output, answers.labels
@@ -105,8 +114,40 @@ def write_report(
     tested: tuple[int, int] | None = None,
 ) -> Path:
     """Write the report into a file, whole or not at all; see `render_report`."""
-    page = render_report(model, history, X, y, tested=tested)
-    return write_whole(Path(path), page)
+    target = as_path(path)
+    return write_whole(target, render_report(model, history, X, y, tested=tested))
+
+
+def _check_arguments(model: object, history: object, tested: object) -> None:
+    """Raise for what is no model, no course of training, or no count of errors."""
+    check_kind("model", model, CertifiedModel, advice="Of a fitted estimator, pass its certified_model_.")
+    check_kind("history", history, list, tuple)
+    for record in cast("Sequence[object]", history):
+        check_kind("A record of the history", record, Mapping)
+    if tested is None:
+        return
+    if not isinstance(tested, list | tuple) or len(tested) != 2:
+        raise ShapeError(f"tested must be a pair, errors and rows, got {tested!r:.60}.")
+    n_errors, n_rows = tested
+    if n_errors != 0 or isinstance(n_errors, bool):
+        positive_int("The number of errors in tested", n_errors)
+    if n_errors > positive_int("The number of rows in tested", n_rows):
+        raise DomainError(f"tested counts {n_errors} errors on {n_rows} rows.")
+
+
+def _check_table(
+    model: CertifiedModel,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+) -> None:
+    """Raise `UncertifiedError` unless a table is the one that the certificate speaks of."""
+    if y is None:
+        raise LabelError("A report needs the labels of the table given to fit; y is None.")
+    stated, found = model.certificate.fingerprints, describe_data(X, y)
+    if (stated.features, stated.labels) != (found.features, found.labels):
+        raise UncertifiedError(
+            "X and y are not the table that the certificate speaks of; pass the whole table given to fit."
+        )
 
 
 def _certified_answers(

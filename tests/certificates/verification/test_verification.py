@@ -103,7 +103,7 @@ def test_options_of_the_bound_are_verified_too(saved):
         ("issued_at", "1999-01-01T00:00:00Z", "certificate text"),
         ("seal", "0" * 64, "certificate text"),
         ("subject.split.how", "given", "split redrawn"),
-        ("subject.split", {"how": "drawn", "seed": 3, "fraction": 0.5}, "split redrawn"),
+        ("subject.split", {"how": "drawn", "seed": 3, "fraction": 0.5, "column": None}, "split redrawn"),
         ("subject.split.seed", 3, "files"),
         ("n_rows_total", 241, "data: number of rows"),
         ("fingerprints.data", "0" * 64, "data: fingerprint"),
@@ -246,7 +246,7 @@ def test_the_report_reads_well(saved):
         ("claims.0.delta", 0.01),
         ("choices.certificate", "vote"),
         ("n_rows_total", 3),
-        ("subject.split", {"how": "drawn", "seed": 3, "fraction": 0.5}),
+        ("subject.split", {"how": "drawn", "seed": 3, "fraction": 0.5, "column": None}),
     ],
 )
 def test_what_was_expected_and_found_is_plain_text(saved, path, value):

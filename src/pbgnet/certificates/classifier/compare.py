@@ -18,6 +18,7 @@ from pbgnet.certificates.network import CertifiedModel, delta_of
 from pbgnet.certificates.routes import Measured, make_claim
 from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.preprocessing import count_rows
+from pbgnet.validation import positive_real
 
 CHOICES = Choices("disagreement", (), (), ("disagreement",))
 """Nothing is chosen, and nothing is claimed besides."""
@@ -89,7 +90,7 @@ def certify_by_disagreement(
     model = getattr(certified_model, "certified_model_", certified_model)
     if not isinstance(model, CertifiedModel):
         raise DtypeError(f"A certified model is needed, got {type(certified_model).__name__}.")
-    if not 0.0 < delta_share < 1.0:
+    if not positive_real("delta_share", delta_share) < 1.0:
         raise DomainError(f"delta_share must lie between 0 and 1, got {delta_share!r}.")
     model.require_own_certificate()
     m = count_rows(X)
@@ -102,8 +103,8 @@ def certify_by_disagreement(
         refuse_rows_of_fit(predict, X)
         vote = known.places(ask(model, X, m), "The certified vote answers with")
         answers = known.places(ask(predict, X, m), "The classifier answers with")
-    confidence = model.certificate.confidence if confidence is None else float(confidence)
-    delta = delta_of(confidence)
+    confidence = model.certificate.confidence if confidence is None else confidence
+    delta, confidence = delta_of(confidence), float(confidence)
     share = math.nextafter(delta * delta_share, 0.0)
     reference = _reference(model.certificate, math.nextafter(delta - share, 0.0))
     measured = Measured(answers != vote, reference_bound=reference.claim.value)

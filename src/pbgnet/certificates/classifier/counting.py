@@ -31,6 +31,7 @@ from pbgnet.certificates.network import check_class_size, delta_of, now, softwar
 from pbgnet.certificates.routes import HELD_OUT_LOSS, ROUTES, Claim, Foresight, Measured, make_claim
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.preprocessing import count_rows
+from pbgnet.validation import check_kind
 
 
 def certify(
@@ -132,6 +133,7 @@ def certify(
     """
     if loss is not None:
         loss_quantity(loss)  # raises before any work is done
+    check_kind("class_conditional", class_conditional, bool, np.bool_)
     values = label_values(y)
     n = count_rows(X)
     if n != values.size:

@@ -17,6 +17,7 @@ from pbgnet.certificates.data import (
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.exceptions import DuplicateRowsWarning, ShapeError
 from pbgnet.preprocessing import column_names
+from pbgnet.validation import check_readable
 
 
 def refuse_seen_rows(
@@ -68,6 +69,7 @@ def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
             return names
         if set(others) <= set(names):
             return others
+    check_readable("The training data", table)
     found, seen = (np.shape(part)[1:] for part in (X, table))
     if found != seen:
         raise ShapeError(

@@ -186,10 +186,11 @@ def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes
             yield from _numbers(read(matrix[start : start + BLOCK].toarray(), None))
         return
     # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
+    check_readable("X", X)
     array = None if is_frame(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
     numbers = None if array is None else as_numbers(array)
     if numbers is not None:
-        yield from _numbers(read(numbers.reshape(len(numbers), -1), None))
+        yield from _numbers(read(numbers.reshape(len(numbers), math.prod(numbers.shape[1:])), None))
         return
     found = column_names(X)
     order = names if names is not None and found is not None and set(names) <= set(found) else None

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split_rules import RULES, SplitRecord, rows_by_rule
 from pbgnet.exceptions import DomainError, DtypeError, PriorLeakageError, ShapeError
-from pbgnet.validation import positive_real, refuse_masked
+from pbgnet.validation import check_readable, positive_real
 
 
 class Split:
@@ -202,6 +202,7 @@ def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray
 
 def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
     """Return the indices that a mask over n rows marks; anything else as it is."""
+    check_readable(name, rows)
     mask: NDArray[Any] = np.asarray(rows)
     if mask.dtype.kind != "b":
         return rows
@@ -212,7 +213,7 @@ def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
 
 def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
     """Return indices of rows as a read-only int64 array, none of them negative or twice."""
-    refuse_masked(name, rows)
+    check_readable(name, rows)
     array: NDArray[Any] = np.asarray(rows)
     if array.size == 0:
         array = array.astype(np.int64)

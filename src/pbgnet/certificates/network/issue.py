@@ -32,6 +32,7 @@ from pbgnet.certificates.network.strategy import Decision, Situation, as_margins
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.exceptions import DomainError
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
+from pbgnet.validation import check_kind
 
 
 def issue_certificate(
@@ -142,6 +143,7 @@ def prior_problem(prior: PriorRecord, n_prior_rows: int, terms: Terms) -> str:
     Draws of the risk from the prior's own seed would be the numbers that its weights were made of, and the
     bound on their mean needs draws that are independent of the network.
     """
+    check_kind("prior", prior, PriorRecord)
     name = f"A prior of kind {prior.how!r}"
     if prior.how == "random" and prior.seed is None:
         return "A random prior needs its seed in PriorRecord, so that anyone can draw it again."

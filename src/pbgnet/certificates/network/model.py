@@ -18,6 +18,7 @@ from pbgnet.certificates.data import (
     fingerprint_rows,
     fingerprint_split,
     fingerprint_tensors,
+    label_values,
 )
 from pbgnet.certificates.format import Certificate, PreprocessingRecord, PriorRecord, differences
 from pbgnet.certificates.network.evaluation import Answers, certifiable, outputs, prior_network
@@ -294,7 +295,7 @@ def certify_network(
         confidence, n_priors, constant, certificate, class_conditional, aggregation, n_samples, seed
     )
     names = column_names(X) if feature_names is None else feature_names
-    inputs = Inputs(Classes(tuple(classes)), names, preprocessor)
+    inputs = Inputs(Classes(tuple(label_values(classes).tolist())), names, preprocessor)
     table = PreparedTable(LabelledRows(X, y), inputs, Split(prior_rows, certified_rows, split))
     return certify_prepared(
         network, table, prior=prior, terms=terms, preprocessing=preprocessing, prior_margins=prior_margins
