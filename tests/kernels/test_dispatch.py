@@ -349,15 +349,15 @@ expected = expected_sign(mean, weight)
 assert any(thread.name.startswith("pbgnet-kernel") for thread in threading.enumerate())
 child = os.fork()
 if child == 0:
-    signal.alarm(60)  # a child without threads would wait forever
+    signal.alarm(60)  # a child that waits for the threads of its parent would wait for ever
     right = torch.equal(expected_sign(mean, weight), expected)
-    os._exit(0 if right and threads._pool is not None else 1)
+    os._exit(0 if right and threads._pool is None else 1)  # one thread: nothing of the parent's is waited for
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_fork_after_threads_were_used_has_threads_of_its_own():
+def test_a_fork_after_threads_were_used_waits_for_none_of_them():
     done = run_script(FORK_SCRIPT)
     assert done.returncode == 0, done.stderr
 
