@@ -18,7 +18,7 @@ WORLDS ?= 300
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest bench bench-gpu soundness fuzz lint format clean
+.PHONY: help demo test test-lowest bench bench-gpu bench-tables soundness fuzz lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ soundness: $(VENV)/.test ## count wrong certificates in worlds whose truth is kn
 
 fuzz: $(VENV)/.test ## load and verify damaged and forged model folders; SECONDS=3600 for more
 	OMP_NUM_THREADS=1 $(BIN)/python -m checks.fuzz --seconds $(SECONDS)
+
+bench-tables: $(VENV)/.test ## compare the default classifier with others on ordinary tables, and write results/tables (an hour)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy $(BENCH_TABLES_ARGS)
 
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .

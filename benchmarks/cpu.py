@@ -15,6 +15,7 @@ from benchmarks.timing import MANY_SAMPLES, Effort, Sample, fastest, repeated, s
 from benchmarks.workloads import (
     BATCH,
     SHAPES,
+    binned_runs,
     layer_run,
     make_layer,
     make_stepper,
@@ -168,6 +169,27 @@ def kernels(effort: Effort) -> Table:
     return table
 
 
+def binned_layers(effort: Effort) -> Table:
+    """The first layer on rows kept as codes against dense ones."""
+    table = Table(
+        "The first layer on a table kept as codes, and on the same table as numbers",
+        ("R x batch x (inputs -> neurons)", "codes, µs", "numbers, µs", "numbers / codes"),
+        notes=[
+            "Gathering the batch, product and gradient in the weights, float32, one thread. Ten columns of "
+            "numbers with steps at up to 190 thresholds each, four of ten categories.",
+        ],
+    )
+    shapes = ((1, 100, 256), (1, 20, 256), (10, 20, 64), (30, 20, 32))
+    for n_replicas, m, batch in shapes[:2] if effort.quick else shapes:
+        runs, d = binned_runs(n_replicas, m, batch)
+        with thread_count(1):
+            found = side_by_side({name: repeated(run, effort) for name, run in runs.items()}, effort)
+        codes, dense = found["codes"], found["numbers"]
+        shape = f"{n_replicas} x {batch} x ({d} -> {m})"
+        table.add(shape, micro(codes), micro(dense), str(dense.over(codes)))
+    return table
+
+
 def bound_on_mnist(effort: Effort) -> Table:
     """Seconds from the start of Python to a certificate on MNIST 1 against 7."""
     table = Table(
@@ -239,6 +261,7 @@ TABLES: dict[str, Callable[[Effort], Table]] = {
     "sampled": sampled_against_exact,
     "wide": wide_layers,
     "kernels": kernels,
+    "binned": binned_layers,
     "bound": bound_on_mnist,
     "replicas": replicas,
 }

@@ -26,6 +26,7 @@ from benchmarks.workloads import (
     BATCH,
     SHAPES,
     Layer,
+    binned_runs,
     layer_run,
     make_layer,
     make_stepper,
@@ -231,9 +232,46 @@ def profile(effort: Effort) -> Table:
     return table
 
 
+def binned_layers(effort: Effort) -> Table:
+    """The first layer on rows kept as codes against dense ones."""
+    table = Table(
+        "The first layer on a table kept as codes, and on the same table as numbers",
+        ("R x batch x (inputs -> neurons)", "codes, µs", "numbers, µs", "numbers / codes"),
+        notes=[
+            "Gathering the batch, product and gradient in the weights, float32, in a CUDA graph. Ten columns "
+            "of numbers with steps at up to 190 thresholds each, four of ten categories.",
+        ],
+    )
+    for n_replicas in (1, 2) if effort.quick else (1, 64):
+        runs, d = binned_runs(n_replicas, 100, 256, device=effort.device)
+        arms = {name: repeated(_captured(run, effort), effort) for name, run in runs.items()}
+        found = side_by_side(arms, effort)
+        codes, dense = (1e6 * found[name].median for name in ("codes", "numbers"))
+        ratio = found["numbers"].over(found["codes"])
+        table.add(f"{n_replicas} x 256 x ({d} -> 100)", codes, dense, str(ratio))
+    return table
+
+
+def _captured(run: Callable[[], object], effort: Effort) -> Callable[[], object]:
+    """Return the replay of a CUDA graph of a call; the call itself on a CPU."""
+    if torch.device(effort.device).type != "cuda":
+        return run
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            run()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph.replay
+
+
 TABLES: dict[str, Callable[[Effort], Table]] = {
     "steps": replica_steps,
     "exact-layers": exact_layers,
+    "binned-layers": binned_layers,
     "sampled-layers": sampled_layers,
     "sampled-steps": sampled_steps,
     "limits": limits,

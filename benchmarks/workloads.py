@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -12,7 +13,9 @@ from benchmarks import monte_carlo
 from benchmarks.timing import Arm, Effort, time_once
 from pbgnet.aggregation import Aggregation
 from pbgnet.kernels import monte_carlo_torch, use_backend
-from pbgnet.networks import AggregatedNetwork, prepare_rows
+from pbgnet.networks import AggregatedNetwork, PreparedRows, prepare_rows
+from pbgnet.networks.inputs import first_product_with_pullback
+from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training.steps import Batches, Portion, Seeger, Stepper, TrainingData
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "N_FEATURES",
     "SHAPES",
     "Layer",
+    "binned_runs",
     "layer_run",
     "make_layer",
     "make_stepper",
@@ -158,6 +162,40 @@ def layer_run(aggregation: Aggregation, layer: Layer) -> Callable[[], object]:
         return value, *pull_back(layer.grad)
 
     return run
+
+
+def binned_runs(
+    n_replicas: int, m: int, batch: int, *, device: torch.device | str = "cpu", n_rows: int = 3000
+) -> tuple[dict[str, Callable[[], object]], int]:
+    """Return a first layer with its gradient on rows kept as codes and as numbers, and the number of inputs.
+
+    Ten columns of numbers, as values and steps at up to 190 thresholds, and four of ten categories. Each
+    replica takes its own batch out of the rows, as in training; weights and gradient are float32.
+    """
+    rng = np.random.default_rng(0)
+    columns = [np.round(rng.normal(size=n_rows) * 50) for _ in range(10)]
+    columns += [rng.choice(list("abcdefghij"), n_rows) for _ in range(4)]
+    x = np.array([column.astype(object) for column in columns]).T
+    table = TablePreprocessor("both").fit(x).encode(x)
+    generator = torch.Generator().manual_seed(0)
+    index = torch.randint(0, n_rows, (n_replicas, batch), generator=generator).to(device)
+    weight = torch.randn(n_replicas, m, table.shape[1] + 1, generator=generator).to(device)
+    grad = torch.randn(n_replicas, batch, m, generator=generator).to(device)
+
+    def run(rows: PreparedRows) -> Callable[[], object]:
+        def once() -> Tensor:
+            if isinstance(rows, Tensor):
+                batch_rows: PreparedRows = rows.index_select(0, index.flatten()).view(*index.shape, -1)
+            else:
+                batch_rows = rows.take(index)
+            _, pull_back = first_product_with_pullback(batch_rows, weight)
+            return pull_back(grad)
+
+        return once
+
+    rows = {"codes": table, "numbers": table.toarray()}
+    prepare = functools.partial(prepare_rows, unit=True, intercept=True, dtype=torch.float32, device=device)
+    return {name: run(prepare(x)) for name, x in rows.items()}, table.shape[1]
 
 
 def under_backend(backend: str, run: Callable[[], object]) -> Callable[[], object]:

@@ -104,6 +104,8 @@ class Fuzzer:
             return "verified", f"it was verified and states {found.certificate.statement!r}"
         if answers_of(found, original.data[0]) != self.answers[name]:
             return "verified", "it was verified and answers otherwise"
+        if _beside(found) != _beside(original.certified):
+            return "verified", f"it was verified with {_beside(found)!r} beside it"
         for stated, genuine in zip(_kept(found), _kept(original.certified), strict=True):
             if stated.value < genuine.value * (1 - 1e-11):
                 return "verified", f"it was verified with a bound of {stated.value!r}, not {genuine.value!r}"
@@ -115,6 +117,12 @@ def _kept(certified: CertifiedModel | CertifiedPredictions) -> list[Claim]:
     certificate = certified.certificate
     others = [each for each in certificate.alternatives if not each.predictor.startswith("discarded")]
     return [*certificate.claims, *others]
+
+
+def _beside(certified: CertifiedModel | CertifiedPredictions) -> tuple[Any, ...]:
+    """Return what stands beside the claims, or follows from them."""
+    certificate = certified.certificate
+    return certificate.yardstick, certificate.shortcomings, certificate.balanced_error_rate
 
 
 def answers_of(certified: CertifiedModel | CertifiedPredictions, X: Any) -> str:  # noqa: N803

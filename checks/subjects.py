@@ -3,6 +3,7 @@
 Each function draws the rows it needs, certifies, and returns what was claimed beside what is true.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from pbgnet.certificates import (
     certify_network,
     evaluate,
 )
+from pbgnet.estimators import PBGNetClassifier
 from pbgnet.networks import AggregatedNetwork, initial_weights
 
 
@@ -114,22 +116,28 @@ def best_of_five(world: World, rng: np.random.Generator, confidence: float, n_mo
 
 
 def draw_network(
-    rng: np.random.Generator, world: World, rows: tuple[Floats, Any] | None, hidden: tuple[int, ...] = ()
+    rng: np.random.Generator,
+    world: World,
+    rows: tuple[Floats, Any] | None,
+    hidden: tuple[int, ...] = (),
+    members: int | None = None,
 ) -> AggregatedNetwork:
     """Draw a prior, and depart from it to what is best on rows for its distance, where there are any."""
     generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
+    leading = () if members is None else (members,)
     prior = [
         rng.choice([1.0, 4.0]) * weight
-        for weight in initial_weights(3, hidden, generator=generator, dtype=torch.float64)
+        for weight in initial_weights(3, hidden, generator=generator, replicas=leading, dtype=torch.float64)
     ]
-    found = AggregatedNetwork(prior, prior)
+    make = partial(AggregatedNetwork, members=members is not None)
+    found = make(prior, prior)
     if rows is None:
         return found
     signs = torch.as_tensor(2.0 * rows[1] - 1.0)
     candidates = [found]
     for _ in range(6):
         step = [0.4 * torch.randn(w.shape, generator=generator, dtype=torch.float64) for w in prior]
-        candidates.append(AggregatedNetwork([w + s for w, s in zip(prior, step, strict=True)], prior))
+        candidates.append(make([w + s for w, s in zip(prior, step, strict=True)], prior))
     answers = [evaluate(certifiable(network), rows[0], signs) for network in candidates]
     promises = [each.risk + np.sqrt(each.divergence / (2 * each.n)) for each in answers]
     return candidates[int(np.argmin(promises))]
@@ -150,7 +158,8 @@ def vote_risk(network: AggregatedNetwork, world: World) -> float:
 def network_truth(network: AggregatedNetwork, world: World, claim: Claim) -> float:
     """Return the true value of what a claim bounds, of the posterior or of the prior."""
     if "prior's" in claim.predictor:
-        network = AggregatedNetwork(network.prior_weights, network.prior_weights)
+        members = network.architecture.n_members is not None
+        network = AggregatedNetwork(network.prior_weights, network.prior_weights, members=members)
     margins = true_margins(network, world)
     given = None if claim.given_class is None else int(claim.given_class)
     values = (1.0 - margins) / 2.0 if claim.predictor.endswith("aggregate") else 1.0 * (margins <= 0)
@@ -159,17 +168,31 @@ def network_truth(network: AggregatedNetwork, world: World, claim: Claim) -> flo
 
 def network(
     world: World, rng: np.random.Generator, confidence: float, hidden: tuple[int, ...] = (), n_apart: int = 0,
-    **options: Any,
+    members: int | None = None, **options: Any,
 ) -> Issued:  # fmt: skip
     """Certify a posterior that was chosen on the certified rows; the prior never saw them."""
     rows = world.draw(world.n, rng)
-    posterior = draw_network(rng, world, rows, hidden)
+    posterior = draw_network(rng, world, rows, hidden, members)
     table = [np.concatenate(parts) for parts in zip(world.draw(n_apart, rng), rows, strict=True)]
     certified = certify_network(
         posterior, *table, classes=(0, 1), prior=PriorRecord("given", n_rows=n_apart), confidence=confidence,
         prior_rows=range(n_apart), certified_rows=range(n_apart, n_apart + world.n), **options,
     )  # fmt: skip
     return Issued(certified.certificate, partial(network_truth, posterior, world))
+
+
+def ensemble(world: World, rng: np.random.Generator, confidence: float) -> Issued:
+    """Fit the default classifier, in short, with everything it chooses on the rows it sets apart."""
+    rows, labels = world.draw(2 * world.n, rng)
+    labels[:2] = (0, 1)  # a classifier needs two classes, and may be given what it likes to train on
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # points of a world repeat themselves, and may be few
+        fitted = PBGNetClassifier(
+            (3,), n_members=2, max_epochs=3, confidence=confidence, random_state=int(rng.integers(2**31))
+        ).fit(rows[:, :2], labels, prior_rows=range(world.n))
+        answers = fitted.predict(world.points)
+    wrong = np.stack([answers != 0, answers != 1], axis=1)
+    return Issued(fitted.certificate_, lambda claim: world.mean(1.0 * wrong))
 
 
 def disagreement(world: World, rng: np.random.Generator, confidence: float) -> Issued:
@@ -194,6 +217,11 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "best of five classifiers": Subject(best_of_five),
     "disagreement with a vote": Subject(disagreement, only_two=True, slow=True),
+    "ensemble": Subject(ensemble, only_two=True, slow=True),
+    "members, seeger": Subject(partial(network, certificate="seeger", members=3), only_two=True, slow=True),
+    "members, vote": Subject(
+        partial(network, certificate="vote", members=3, hidden=(2,), n_apart=20), only_two=True, slow=True
+    ),
     "network, seeger": Subject(partial(network, certificate="seeger"), only_two=True, slow=True),
     "network, mixture by class": Subject(
         partial(network, certificate="mixture", class_conditional=True), only_two=True, slow=True

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pbgnet.certificates import verify as verify
     from pbgnet.datasets import load_dataset as load_dataset
     from pbgnet.estimators import CertifiedPipeline as CertifiedPipeline
+    from pbgnet.estimators import HeldOutPipeline as HeldOutPipeline
     from pbgnet.estimators import PBGDClassifier as PBGDClassifier
     from pbgnet.estimators import PBGNetClassifier as PBGNetClassifier
     from pbgnet.estimators import make_certified_pipeline as make_certified_pipeline
@@ -36,7 +37,13 @@ _ROOMS = {
         "verify",
     ],
     "datasets": ["load_dataset"],
-    "estimators": ["CertifiedPipeline", "PBGDClassifier", "PBGNetClassifier", "make_certified_pipeline"],
+    "estimators": [
+        "CertifiedPipeline",
+        "HeldOutPipeline",
+        "PBGDClassifier",
+        "PBGNetClassifier",
+        "make_certified_pipeline",
+    ],
     "preprocessing": ["TablePreprocessor"],
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

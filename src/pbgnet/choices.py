@@ -9,11 +9,20 @@ CERTIFICATES = {
 }
 """Certificates of a network: what is claimed, by which routes."""
 
+CLASSIFIERS = {
+    "hist_gradient_boosting": "scikit-learn's histogram gradient boosting; numbers, categories as they are",
+    "random_forest": "scikit-learn's random forest of 300 trees; categories one-hot",
+    "logistic_regression": "scikit-learn's logistic regression; numbers standardised, categories one-hot",
+    "mlp": "scikit-learn's multi-layer perceptron with early stopping; encoded as for logistic regression",
+}
+"""Classifiers of other kinds that can be fitted and certified by a count; they are not stored."""
+
 ALGORITHMS = {
+    "ensemble": "several networks by the log loss, chosen by cross-validation; errors counted on other rows",
     "mlp": "tanh network, linear loss: no certificate",
     "pbgnet_l": "linear loss, selected on validation rows",
     "pbgnet_l_bnd": "linear loss, selected by the bound",
     "pbgnet": "the bound, from a random prior",
     "pbgnet_pre": "the bound, from a prior trained on other rows",
 }
-"""The paper's learning algorithms."""
+"""Learning algorithms: the ensemble, and those of the paper."""

@@ -99,6 +99,18 @@ class DuplicateRowsWarning(PBGNetWarning):
     """
 
 
+class MajorityNotBeatenWarning(PBGNetWarning):
+    """The certified bound is not below the error rate of always the same answer on the same rows."""
+
+
+class ClassNeverAnsweredWarning(PBGNetWarning):
+    """A class that certified rows have is answered on none of them."""
+
+
+class SeenTestRowsWarning(PBGNetWarning):
+    """Rows of a test set are also in the table that the classifier was made from."""
+
+
 class InterruptedFitWarning(PBGNetWarning):
     """A fit was interrupted, and what it had reached by then was kept."""
 
@@ -121,6 +133,14 @@ class UnseenCategoryWarning(PBGNetWarning):
 
 class EmptyColumnWarning(PBGNetWarning):
     """A column had no value in the fitted rows and is left out."""
+
+
+class IdColumnWarning(PBGNetWarning):
+    """A column had another value in each fitted row, so that it names the rows, and is left out."""
+
+
+class OddCellsWarning(PBGNetWarning):
+    """A column is nearly all numbers, or dates, in the fitted rows; the other cells count as missing."""
 
 
 class ManyCategoriesWarning(PBGNetWarning):

@@ -26,7 +26,7 @@ def numbers(table: Table) -> list[float]:
     return plain + [float(part) for ratio in ratios for part in re.findall(r"[\d.]+", ratio)]
 
 
-@pytest.mark.parametrize("name", ["tanh", "sampled", "wide", "kernels", "replicas"])
+@pytest.mark.parametrize("name", ["tanh", "sampled", "wide", "kernels", "binned", "replicas"])
 def test_cpu_tables_hold_finite_positive_numbers(name):
     table = cpu.TABLES[name](QUICK)
     assert len(table.rows) >= 2
@@ -34,7 +34,7 @@ def test_cpu_tables_hold_finite_positive_numbers(name):
     assert len(numbers(table)) >= 2 * len(table.rows)
 
 
-@pytest.mark.parametrize("name", ["steps", "sampled-steps", "limits", "profile"])
+@pytest.mark.parametrize("name", ["steps", "binned-layers", "sampled-steps", "limits", "profile"])
 def test_gpu_tables_can_be_made_on_a_cpu(name):
     table = gpu.TABLES[name](QUICK)
     assert len(table.rows) >= 2

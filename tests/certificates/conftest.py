@@ -94,7 +94,7 @@ def build_model(kind="inside", **options):
     rows = np.random.default_rng(1).permutation(N)
     prior_rows, certified_rows = rows[: N // 2], rows[N // 2 :]
     if kind == "inside":
-        preprocessor = TablePreprocessor().fit(table[prior_rows])
+        preprocessor = TablePreprocessor("standard").fit(table[prior_rows])
         network = make_network(preprocessor.n_features_out_)
         prior = PriorRecord("pretrained", "trained", n_rows=N // 2)
     else:

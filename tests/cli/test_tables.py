@@ -11,8 +11,9 @@ pd = pytest.importorskip("pandas")
 
 from pbgnet.cli.cells import parse_labels  # noqa: E402
 from pbgnet.cli.outcome import Note  # noqa: E402
-from pbgnet.cli.tables import MISSING, check_finite, place, read_table, write_table  # noqa: E402
+from pbgnet.cli.tables import MISSING, check_finite, read_table, write_table  # noqa: E402
 from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError, ShapeError  # noqa: E402
+from pbgnet.preprocessing import TablePreprocessor  # noqa: E402
 
 
 def put(tmp_path, content, name="t.csv"):
@@ -63,9 +64,62 @@ def test_labels_are_numbers_or_truth_values_only_if_all_are(texts, expected):
 def test_rows_are_named_by_their_line(tmp_path, name):
     text = b'\xef\xbb\xbfa,b\r\n1,x\r\n\r\n2,"two\r\nlines"\r\n3, "y, z"\r\n'
     path = put(tmp_path, gzip.compress(text) if name.endswith("gz") else text, name)
-    assert read_table(path)["a"].tolist() == ["1", "2", "3"]
-    assert [place(path, row) for row in range(3)] == ["line 2", "line 4", "line 6"]
-    assert place(tmp_path / "t.parquet", 0) == "row 1"
+    frame = read_table(path)
+    assert frame["a"].tolist() == ["1", "2", "3"]
+    assert (frame.index.name, frame.index.tolist()) == ("line", [2, 4, 6])
+    without = read_table(path, header=False)
+    assert without["column_1"].tolist() == ["a", "1", "2", "3"]
+    assert without.index.tolist() == [1, 2, 4, 6]
+
+
+def test_where_lines_cannot_be_told_rows_are_counted(tmp_path):
+    path = put(tmp_path, "a,b\n\n1," + "x" * 200_000 + "\ninf,y\n")
+    frame = read_table(path)
+    assert (frame.index.name, frame.index.tolist()) == ("row", [1, 2])
+    with pytest.raises(DomainError, match="infinity in row 2 of"):
+        check_finite(frame, path)
+
+
+def test_plain_lines_are_counted(tmp_path):
+    for end in ("", "\n"):
+        assert read_table(put(tmp_path, f"a,b\n1,2\n3,4{end}")).index.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_what_is_not_utf8_is_read_as_latin1_byte_by_byte(tmp_path, name):
+    def write(text):
+        return put(tmp_path, gzip.compress(text) if name.endswith("gz") else text, name)
+
+    with pytest.warns(Note, match="is not UTF-8 text in line 2; what is not is read as Windows-1252"):
+        frame = read_table(
+            write("Stra\u00dfe,b\nna\u00efve,\u20ac 5\n".encode("cp1252").replace(b"\xdf", b"ss"))
+        )
+    assert frame.to_numpy().tolist() == [["na\u00efve", "\u20ac 5"]]
+    # A byte in one row does not change how another is read.
+    with pytest.warns(Note, match="in line 3"):
+        frame = read_table(write("a\ncaf\u00e9 \u6771\n".encode() + b"caf\xe9\n\x81\n"))
+    assert frame["a"].tolist() == ["caf\u00e9 \u6771", "caf\u00e9", "\x81"]
+
+
+def test_without_a_header_columns_are_named_by_their_place(tmp_path):
+    frame = read_table(put(tmp_path, "1,5;x\n2,5;y\n"), header=False)
+    assert frame.columns.tolist() == ["column_1", "column_2"]
+    assert frame.to_numpy().tolist() == [["1,5", "x"], ["2,5", "y"]]
+    assert read_table(put(tmp_path, "1,x\n2,y\n"), header=False, as_text=False)["column_1"].tolist() == [1, 2]
+    assert read_table(put(tmp_path, "1\n2\n"), header=False).shape == (2, 1)
+
+
+def test_dates_of_parquet_are_dates(tmp_path):
+    moments = pd.to_datetime(["2020-01-31 12:30", None, "2021-05-01 00:00"])
+    frame = pd.DataFrame({"day": [moment.date() if moment is not pd.NaT else None for moment in moments]})
+    frame = frame.assign(moment=moments, zoned=moments.tz_localize("Europe/Berlin"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    preprocessor = TablePreprocessor(parse_numbers=False).fit(read_table(tmp_path / "t.parquet"))
+    assert [column.kind for column in preprocessor.columns_] == ["date"] * 3
+    day, moment, zoned = preprocessor.columns_
+    assert day.shown == ("days", "year", "month", "weekday")
+    assert moment.shown == ("days", "year", "month", "weekday", "hour")
+    assert zoned.parts[0].thresholds == moment.parts[0].thresholds
 
 
 def test_infinity_is_named_by_its_line_and_among_words_it_is_a_word(tmp_path):
@@ -113,7 +167,6 @@ def test_blanks_after_commas_do_not_count(tmp_path):
         ("t.csv", b"a,b\n1,2,3\n4,5,6\n", "is not a CSV table"),
         ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", "is not text, whatever its extension says"),
         ("t.csv", b"PAR1 something", "is not text"),
-        ("t.csv", b"a,b\nna\xefve,1\n", "is not UTF-8 text"),
         ("t.csv", b'a,b\n"never closed,1\n', "is not a CSV table"),
         ("t.csv.gz", b"a,b\n1,2\n", "is not a whole gzip file"),
         ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 100, mtime=0)[:-12], "is not a whole gzip file"),

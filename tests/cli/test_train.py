@@ -24,6 +24,7 @@ def test_the_folder_holds_model_certificate_report_and_reading(made):
     names = {path.name for path in (made / "model").iterdir()}
     assert names == {
         "certificate.json",
+        "history.json",
         "model.safetensors",
         "preprocessing.json",
         "report.html",
@@ -35,7 +36,7 @@ def test_the_folder_holds_model_certificate_report_and_reading(made):
     assert model.certificate.network.preprocessing.status == "inside"
     page = (made / "model" / "report.html").read_text()
     assert model.certificate.statement in html.unescape(page)
-    assert "curve-bound" in page
+    assert "curve-log-loss" in page
 
 
 def test_output_states_the_certificate_and_the_next_command(run, table, tmp_path, quick):
@@ -145,7 +146,8 @@ def test_hidden_sizes():
 
 
 def test_algorithms_in_the_help_are_those_of_the_registry():
-    assert set(CERTIFIED) == {name for name, algorithm in REGISTRY.items() if algorithm.certified}
+    of_the_paper = {name for name, algorithm in REGISTRY.items() if algorithm.certified}
+    assert set(CERTIFIED) == {"ensemble", *of_the_paper}
 
 
 def replace_label(table, value, rows=slice(None)):
@@ -181,7 +183,11 @@ def replace_label(table, value, rows=slice(None)):
         (lambda t: t, ("--target", "zzz"), r"no target column 'zzz'\. There are 'size', 'weight'"),
         (lambda t: t, ("--drop", "sizes"), r"no dropped column 'sizes'\. Did you mean 'size'"),
         (lambda t: t, ("--drop", "label"), r"target 'label' cannot be dropped"),
-        (lambda t: t, ("--algorithm", "mlp"), r"'mlp' has no certificate to save; choose one of pbgnet_l"),
+        (
+            lambda t: t,
+            ("--algorithm", "mlp"),
+            r"'mlp' has no certificate to save; choose one of ensemble, pbgnet_l",
+        ),
         (lambda t: t, ("--algorithm", "pbgnet_per"), r"Unknown algorithm .* Did you mean 'pbgnet_pre'"),
         (lambda t: t, ("--confidence", "95"), r"--confidence must lie between 0 and 1.* got 95"),
         (lambda t: t, ("--confidence", "nan"), r"--confidence must lie between 0 and 1"),
@@ -228,7 +234,7 @@ def test_constant_and_empty_columns_are_fine_and_empty_ones_are_told(run, table,
 
 def test_a_category_of_the_certified_rows_alone_is_told_once(run, table, tmp_path, quick):
     data, out = tmp_path / "t.csv", tmp_path / "m"
-    table["colour"] = [f"shade {k}" for k in range(len(table))]
+    table["colour"] = [f"shade {k // 2}" for k in range(len(table))]  # some in one part only
     table.to_csv(data, index=False)
     result = run("train", data, "--target", "label", "--out", out, *quick)
     assert result.exit_code == 0, result.output
@@ -258,7 +264,8 @@ def test_a_certified_cell_has_no_say_in_the_preprocessing(run, made, table, tmp_
         changed = load_model(out)
         assert row in changed.certified_rows
         whole = read_table(made / "table.csv").drop(columns="label").iloc[changed.prior_rows]
-        assert changed.preprocessor.to_dict() == TablePreprocessor().fit(whole).to_dict()
+        again = TablePreprocessor(changed.preprocessor.numbers).fit(whole)
+        assert changed.preprocessor.to_dict() == again.to_dict()
         assert run("verify", out, data).exit_code == 0
     else:  # infinity among numbers is a mistake, and refused
         result = run("train", data, "--target", "label", "--out", out, *quick)
@@ -468,8 +475,10 @@ def test_the_route_can_be_named(run, table, tmp_path, quick, certificate):
         "Error rate:",
         "Certified: ",
         "For comparison: ",
-        "Trivial: a toss of a coin",
+        "Trivial: always the most frequent class",
         "in class 'yes'",
+        "balanced, mean of the classes",
+        "most frequent of the prior rows; counted, not claimed",
     ):
         assert text in shown
         assert text in result.stdout
@@ -488,6 +497,22 @@ def test_the_routes_offered_are_those_of_the_registry(run, table, tmp_path, quic
     result = run(*arguments, "--certificate", "votes")
     assert result.exit_code == 2
     assert "Did you mean 'vote'?" in result.stderr
+
+
+def test_rows_of_the_training_table_in_a_test_set_are_counted(run, run_json, table, tmp_path, quick):
+    data, test, out = tmp_path / "t.csv", tmp_path / "test.csv", tmp_path / "m"
+    table.iloc[:90].to_csv(data, index=False)
+    table.iloc[70:].to_csv(test, index=False)
+    result = run("train", data, "--target", "label", "--out", out, "--test", test, *quick)
+    assert result.exit_code == 0, result.output
+    assert "20 of the 50 rows of the test set" in result.stderr
+    payload = run_json("show", out)["test"]
+    assert (payload["rows"], payload["rows_of_the_training_table"]) == (50, 20)
+    for text in (result.stdout, run("show", out).stdout, (out / "report.html").read_text()):
+        assert "Measured on 50 test rows, 20 of them in the training table" in text
+    kept = json.loads((out / "test.json").read_text())
+    (out / "test.json").write_text(json.dumps({**kept, "n_seen": 51}))
+    assert "n_seen must be at most n_rows" in run("show", out).stderr
 
 
 def test_a_test_set_is_shown_beside_the_bounds(run, run_json, table, tmp_path, quick):

@@ -269,12 +269,28 @@ def test_several_classifiers_and_classes_are_shown_as_such(run, tmp_path):
 
     three = shown(y, 2)
     assert "95 %, shared between 2 classifiers" in three
-    assert "Trivial: a guess among 3 classes" in three
-    assert "0.6667" in three
-    assert "coin" not in three
+    assert "Trivial: always the most frequent class" in three
+    assert "0.6667  (60 of 90)  most frequent of the certified rows; counted, not claimed" in three
+    assert "always answering 0, the most frequent class of the certified rows, errs on 60 of 90" in three
     two = shown(y // 2, 1)
     assert "shared between" not in two
-    assert "Trivial: a toss of a coin" in two
+    assert "always 0 there" in two
+
+
+def test_a_classifier_that_is_no_better_than_one_answer_is_told(run, tmp_path):
+    from pbgnet.certificates import certify
+
+    frame = pd.DataFrame({"a": np.arange(100.0), "label": np.repeat([0, 1], [97, 3])})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    certified = certify(lambda X: np.zeros(len(X), dtype=int), frame[["a"]], frame["label"])
+    certified.save(tmp_path / "m")
+    shown = run("show", tmp_path / "m").stdout
+    verified = run("verify", tmp_path / "m", tmp_path / "t.csv", "--target", "label").stdout
+    for sentence in certified.certificate.shortcomings:
+        assert f"NOTE WELL: {sentence}" in shown
+        assert sentence in verified
+        assert certified.certificate.yardstick in verified
+    assert "A class of certified rows is never answered on them: 1." in shown
 
 
 def test_a_certified_loss_is_shown_and_verified(run, tmp_path):

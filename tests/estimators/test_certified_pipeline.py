@@ -151,7 +151,7 @@ def test_prior_rows_can_be_chosen():
 def test_default_classifier():
     # The default has no seed: only columns without gaps or categories that a random split could miss.
     frame, y = make_table(60)
-    assert CertifiedPipeline().fit(frame[["income"]], y).classifier_.algorithm == "pbgnet_pre"
+    assert CertifiedPipeline().fit(frame[["income"]], y).classifier_.algorithm == "ensemble"
 
 
 class TestBadInput:

@@ -219,7 +219,7 @@ def test_frames_are_answered_without_a_word():
         "import warnings; warnings.simplefilter('error')\n"
         "import numpy as np, pandas as pd\n"
         "from pbgnet.estimators import PBGDClassifier\n"
-        "X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=['a', 'b'])\n"
+        "X = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 2)), columns=['a', 'b'])\n"
         "PBGDClassifier(random_state=0).fit(X, X['a'] > 0).predict(X)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -230,7 +230,7 @@ def test_sparse_matrices_train_and_predict_as_dense_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 30)) * (rng.random((200, 30)) < 0.2)
     y = X[:, :5].sum(axis=1) > 0
-    dense = PBGNetClassifier(random_state=0, max_epochs=2).fit(X, y)
+    dense = PBGNetClassifier(preprocessing="none", random_state=0, max_epochs=2).fit(X, y)
     thin = PBGNetClassifier(random_state=0, max_epochs=2).fit(sparse.csr_matrix(X), y)
     np.testing.assert_allclose(dense.decision_function(X), thin.decision_function(X), atol=1e-3)
     np.testing.assert_allclose(
@@ -377,11 +377,11 @@ class TestBadInput:
 
     def test_combinations_that_cannot_work(self, table):
         with pytest.raises(OptionError, match="weight_decay has no effect"):
-            PBGNetClassifier(weight_decay=0.1).fit(*table)
+            PBGNetClassifier(algorithm="pbgnet_pre", weight_decay=0.1).fit(*table)
         with pytest.raises(OptionError, match="solver='adam'"):
-            PBGNetClassifier(aggregation="monte_carlo").fit(*table)
+            PBGNetClassifier(algorithm="pbgnet_pre", aggregation="monte_carlo").fit(*table)
         with pytest.raises(OptionError, match="solver='adam'"):
-            PBGNetClassifier(objective="catoni").fit(*table)
+            PBGNetClassifier(algorithm="pbgnet_pre", objective="catoni").fit(*table)
 
     @pytest.mark.parametrize("device", ["cuda:77", "abacus"])
     def test_device(self, device, table):
@@ -393,7 +393,9 @@ class TestRoutes:
     @pytest.mark.parametrize("certificate", ["auto", "seeger", "mixture", "vote", "held-out"])
     def test_what_predicts_is_what_is_certified(self, table, certificate):
         X, y = table
-        classifier = PBGNetClassifier((3,), certificate=certificate, max_epochs=1, random_state=0).fit(X, y)
+        classifier = PBGNetClassifier(
+            (3,), algorithm="pbgnet_pre", certificate=certificate, max_epochs=1, random_state=0
+        ).fit(X, y)
         issued = classifier.certificate_
         assert issued.choices.certificate == certificate
         rows = classifier.certified_rows_

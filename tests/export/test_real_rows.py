@@ -1,4 +1,6 @@
-"""Digits 1 and 7: an exported network on real rows."""
+"""Digits 1 and 7, and public tables: exported networks and preprocessing on real rows."""
+
+import warnings
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ import torch
 
 from pbgnet.datasets import load_dataset
 from pbgnet.networks import AggregatedNetwork
+from pbgnet.preprocessing import TablePreprocessor
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +42,19 @@ def test_both_networks_agree_on_real_rows(ship, digits, network):
     assert right > 0.9  # so that the rows say something
     single = ship(network, dtype="float32").decision_function(rows)
     assert np.abs(single - vote.numpy()).max() < 1e-4
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["crx", "german", "phoneme", "spambase", "tic-tac-toe"])
+def test_real_tables_become_the_same_numbers_inside_the_file(preprocess, data_dir, name, dtype):
+    pd = pytest.importorskip("pandas", reason="the tables are read as frames")
+    path = data_dir / "tables" / f"{name}.csv"
+    if not path.is_file():
+        pytest.skip(f"the public tables are not here: {path.name}")
+    frame = pd.read_csv(path).drop(columns="class")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        preprocessor = TablePreprocessor(max_categories=5).fit(frame.iloc[::2])
+        expected, found = preprocessor.transform(frame), preprocess(preprocessor, dtype, frame)
+    assert np.array_equal(found, expected.astype(dtype))
+    assert len(np.unique(expected, axis=0)) > len(frame) / 3

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pbgnet.certificates import PriorRecord, certify_network
-from pbgnet.exceptions import DomainError, ShapeError, UnseenCategoryWarning
+from pbgnet.exceptions import ManyCategoriesWarning, ShapeError, UnseenCategoryWarning
 from pbgnet.export.table import missing_text, read_table
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.preprocessing import TablePreprocessor
@@ -139,13 +139,110 @@ def test_other_columns_are_refused(ship):
         classifier.predict(frame.to_numpy())
 
 
-def test_a_number_that_float32_cannot_hold_is_refused_and_not_taken_as_missing(ship):
+def test_a_number_that_float32_cannot_hold_is_read_exactly_in_a_float32_file(ship):
+    """Two times a second apart are one number in float32, and 1e39 is infinity."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"time": 1.7e9 + rng.integers(0, 2, 120), "size": rng.normal(size=120)})
+    model = make_table_model(frame, np.where(frame["time"] > 1.7e9, "yes", "no"))
+    frame.loc[0, "size"], frame.loc[1, "size"] = 1e39, -1e39
+    expected = model.decision_function(frame)
+    found = ship(model, dtype="float32").decision_function(frame)
+    assert np.abs(found - expected).max() < 2e-5
+    later = frame.assign(time=frame["time"] + 1)
+    assert np.abs(model.decision_function(later) - expected).max() > 1e-3
+
+
+def make_odd_table(n=5000, seed=0):
+    """Columns of every kind, and rows for them: fitted ones, and odd ones with whatever may come later."""
+    rng = np.random.default_rng(seed)
+    some_gaps = rng.random(n) < 0.1
+    frame = pd.DataFrame(
+        {
+            "constant": np.full(n, 7.0),
+            "two": rng.integers(0, 2, n).astype(float),
+            "town": rng.choice(["a", "b", "c", "d", "<unknown>"], n, p=[0.4, 0.3, 0.2, 0.05, 0.05]),
+            "many": rng.normal(size=n),
+            "nothing": np.full(n, np.nan),
+            "street": np.where(some_gaps, None, rng.choice(["x", "y", "z", "<missing>"], n).astype(object)),
+            "gaps": np.where(some_gaps, np.nan, rng.exponential(size=n)),
+            "large": rng.normal(size=n) * 1e307,
+            "tiny": rng.normal(size=n) * 1e-310,
+            "few": np.where(rng.random(n) < 0.9, 0.0, rng.integers(1, 5, n)),
+            "only": np.where(some_gaps, None, "yes"),
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        preprocessor = TablePreprocessor(max_categories=3).fit(frame)
+    odd = {}
+    for column in preprocessor.columns_:
+        values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.7e308, -1.7e308, 5e-324]
+        if column.kind == "numeric":
+            at = np.array(column.thresholds)
+            values += [*at, *np.nextafter(at, -np.inf), *np.nextafter(at, np.inf)]
+        if column.kind == "categorical":
+            values = ["a", "b", "d", "<unknown>", "<missing>", "<<missing>>", "", "new", "yes", None, "x"]
+        odd[column.name] = values
+    longest = max(len(values) for values in odd.values())
+    rows = {name: [values[k % len(values)] for k in range(longest)] for name, values in odd.items()}
+    return preprocessor, pd.concat([frame.iloc[:200], pd.DataFrame(rows)], ignore_index=True)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("numbers", ["auto", "standard", "steps", "both"])
+def test_the_operations_give_what_the_preprocessor_gives_to_the_last_bit(preprocess, numbers, dtype):
+    preprocessor, table = make_odd_table()
+    preprocessor = preprocessor.with_numbers(numbers)
+    kinds = {column.name: column for column in preprocessor.columns_}
+    assert len(kinds["many"].thresholds) > 127
+    assert kinds["town"].rare
+    assert not kinds["town"].missing
+    assert kinds["street"].rare
+    assert kinds["street"].missing
+    with pytest.warns(UnseenCategoryWarning):
+        expected = preprocessor.transform(table)
+    with pytest.warns(UnseenCategoryWarning):
+        found = preprocess(preprocessor, dtype, table)
+    assert found.dtype == dtype
+    assert np.array_equal(found, expected.astype(dtype))
+    names = preprocessor.get_feature_names_out().tolist()
+    for name in ("town_rare", "street_rare", "street_missing", "gaps_missing"):
+        column = expected[:, names.index(name)]
+        assert 0 < column.sum() < len(column), "the rows say something"
+
+
+def test_a_missing_text_goes_nowhere_where_the_fitted_rows_had_rare_ones_and_no_gap(preprocess):
+    table = np.array([["a"], ["a"], ["b"], ["b"], ["c"]], dtype=object)
+    with pytest.warns(ManyCategoriesWarning):
+        preprocessor = TablePreprocessor(max_categories=2).fit(table)
+    later = np.array([["a"], ["c"], ["new"], [None], ["b"]], dtype=object)
+    with pytest.warns(UnseenCategoryWarning):
+        assert read_table(later, preprocessor)[1][:, 0].tolist() == (
+            ["a", "<unknown>", "<unknown>", "<missing>", "b"]
+        )
+    with pytest.warns(UnseenCategoryWarning):
+        found = preprocess(preprocessor, "float64", later)
+    assert found.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [0, 1, 0]]
+
+
+def test_a_constant_column_needs_no_comparison(preprocess):
+    preprocessor = TablePreprocessor("standard").fit(np.array([[3.0], [3.0], [np.nan]]))
+    rows = np.array([[3.0], [np.nan], [-1e300]])
+    assert preprocess(preprocessor, "float64", rows).tolist() == preprocessor.transform(rows).tolist()
+
+
+@pytest.mark.parametrize("opset", [19, 21, 22])
+def test_every_version_of_the_operators_reads_tables(ship, opset):
     frame, labels = make_frame()
-    model = make_table_model(frame, labels, ["size", "weight"])
-    frame.loc[0, "size"] = 1e39
-    assert ship(model).decision_function(frame[["size", "weight"]]).shape == (120,)
-    with pytest.raises(DomainError, match="float64"):
-        ship(model, dtype="float32").decision_function(frame[["size", "weight"]])
+    model = make_table_model(frame, labels)
+    found = ship(model, opset=opset).decision_function(frame)
+    assert np.abs(found - model.decision_function(frame)).max() < 1e-9
+
+
+def test_many_outputs_are_computed_for_fewer_rows_at_a_time(ship):
+    frame, labels = make_frame()
+    model = make_table_model(frame, labels, hidden=())
+    assert ship(model, "sign").metadata.workspace > 2 * model.preprocessor.n_features_out_
 
 
 def test_arrays_without_names(ship):

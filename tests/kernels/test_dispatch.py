@@ -94,11 +94,13 @@ def test_every_operation_has_a_reference():
 def test_every_backend_has_what_other_rooms_ask_for(operation, backend):
     """Read from the source, for Triton's can be imported in few places."""
     package = Path(pbgnet.__file__).parent
-    outside = "".join(p.read_text() for p in package.rglob("*.py") if p.parent.name != "kernels")
+    outside = "".join(p.read_text() for p in package.rglob("*.py") if package / "kernels" not in p.parents)
     reference, found = (
         {
             getattr(part, "asname", None) or part.name
-            for node in ast.parse((package / "kernels" / f"{module.split('.')[-1]}.py").read_text()).body
+            for node in ast.parse(
+                package.parent.joinpath(*module.split(".")).with_suffix(".py").read_text()
+            ).body
             for part in (node.names if isinstance(node, ast.ImportFrom) else [node])
             if isinstance(node, ast.FunctionDef | ast.ImportFrom)
         }

@@ -48,7 +48,7 @@ def objects(rows) -> np.ndarray:
 
 
 def test_every_kind_of_column_becomes_what_is_documented(frame):
-    preprocessor = TablePreprocessor(parse_numbers=False).fit(frame)
+    preprocessor = TablePreprocessor("standard", parse_numbers=False).fit(frame)
     out = preprocessor.transform(frame)
     names = list(preprocessor.get_feature_names_out())
     assert names == [
@@ -57,7 +57,8 @@ def test_every_kind_of_column_becomes_what_is_documented(frame):
     ]
     column = dict(zip(names, out.T, strict=True))
     age = np.array([20.0, 40.0, 40.0, 60.0])
-    np.testing.assert_allclose(column["age"], (age - age.mean()) / age.std(), rtol=1e-15)
+    present = age[[0, 2, 3]]  # the missing one has no say
+    np.testing.assert_allclose(column["age"], (age - present.mean()) / present.std(), rtol=1e-15)
     np.testing.assert_array_equal(column["age_missing"], [0, 1, 0, 0])
     np.testing.assert_array_equal(column["colour_missing"], [0, 1, 0, 0])
     np.testing.assert_array_equal(column["colour_red"], [1, 0, 0, 1])
@@ -104,7 +105,7 @@ def test_a_categorical_of_numbers_stays_categorical():
 )
 def test_all_kinds_of_missing_are_one(missing):
     table = objects([["a", 1], [missing, missing], ["a", Decimal("2.5")]])
-    preprocessor = TablePreprocessor().fit(table)
+    preprocessor = TablePreprocessor("standard").fit(table)
     expected = objects([["a", 1.0], [None, None], ["a", 2.5]])
     np.testing.assert_array_equal(preprocessor.transform(table), preprocessor.transform(expected))
     assert list(preprocessor.get_feature_names_out()) == ["x0_a", "x0_missing", "x1", "x1_missing"]
@@ -112,7 +113,7 @@ def test_all_kinds_of_missing_are_one(missing):
 
 def test_large_integers_and_extreme_values_stay_finite():
     table = np.array([[2**60, 1e308], [2**61, -1e308], [2**62, 5e-324]], dtype=object)
-    out = TablePreprocessor().fit_transform(table)
+    out = TablePreprocessor("standard").fit_transform(table)
     assert np.isfinite(out).all()
     np.testing.assert_allclose(out.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(out.std(axis=0), 1, rtol=1e-12)
@@ -140,15 +141,16 @@ def test_missing_at_transform_alone_is_imputed_or_zero():
     preprocessor = TablePreprocessor().fit(objects([[1.0, "a"], [3.0, "b"]]))
     with pytest.warns(UnseenCategoryWarning, match="a missing value"):
         out = preprocessor.transform(objects([[None, None]]))
-    np.testing.assert_array_equal(out, np.zeros((1, 3)))
+    assert list(preprocessor.get_feature_names_out()) == ["x0", "x0>=2.0", "x1_a", "x1_b"]
+    np.testing.assert_array_equal(out, [[1, 1, 0, 0]])  # the bin of the median, 2
 
 
 def test_empty_columns_are_left_out_with_a_warning():
     table = pd.DataFrame({"a": [1.0, 2.0], "nothing": [None, None], "nan": [np.nan, np.nan]})
     with pytest.warns(EmptyColumnWarning, match="Columns 'nothing', 'nan' had no value in the 2"):
         preprocessor = TablePreprocessor().fit(table)
-    assert list(preprocessor.get_feature_names_out()) == ["a"]
-    assert preprocessor.transform(table.assign(nothing=["x", "y"])).shape == (2, 1)
+    assert list(preprocessor.get_feature_names_out()) == ["a", "a>=1.5"]
+    assert preprocessor.transform(table.assign(nothing=["x", "y"])).shape == (2, 2)
     with pytest.warns(EmptyColumnWarning), pytest.raises(ShapeError, match="No column of the table"):
         TablePreprocessor().fit(table[["nan"]])
 
@@ -157,8 +159,9 @@ def test_many_categories_keep_the_frequent_ones():
     table = objects([["a"], ["b"], ["b"], ["c"], ["c"], ["d"]])
     with pytest.warns(ManyCategoriesWarning, match="Column 'x0' had more than 2 categories"):
         preprocessor = TablePreprocessor(max_categories=2).fit(table)
-    assert list(preprocessor.get_feature_names_out()) == ["x0_b", "x0_c"]
-    np.testing.assert_array_equal(preprocessor.transform(objects([["a"], ["b"], ["new"]]))[:, 0], [0, 1, 0])
+    assert list(preprocessor.get_feature_names_out()) == ["x0_b", "x0_c", "x0_rare"]
+    out = preprocessor.transform(objects([["a"], ["b"], ["new"]]))
+    np.testing.assert_array_equal(out, [[0, 0, 1], [1, 0, 0], [0, 0, 1]])
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
@@ -198,7 +201,6 @@ def test_missing_extra_and_unnamed_columns_are_refused_with_advice(frame):
         (np.zeros((2, 0)), ShapeError, "no columns"),
         (np.zeros(3), ShapeError, "rows and columns"),
         (sparse.eye(3).tocsr(), DtypeError, "need no table preprocessing"),
-        (np.array([["2020-01-01"]], dtype="datetime64[D]"), DtypeError, "turn dates into numbers"),
         (np.array([[10**400], [1]]), DomainError, "too large for a float"),
         (np.array([[10**400], ["a"]], dtype=object), DomainError, "too large for a float"),
         (np.array([[1j]]), DtypeError, "convert it"),
@@ -243,13 +245,15 @@ def test_numbers_in_text_are_read_unless_asked_otherwise():
     early = TablePreprocessor(parse_numbers=True).fit(text.iloc[:2])
     assert [column.kind for column in early.columns_] == ["numeric", "numeric"]
     with pytest.warns(UnseenCategoryWarning, match="'code': 'x'"):
-        assert early.transform(text).shape == (4, 3)
+        assert early.transform(text).shape == (4, 4)
     again = TablePreprocessor.from_dict(json.loads(json.dumps(early.to_dict())))
     assert again.parse_numbers is True
     assert again.to_dict() == early.to_dict()
 
 
-@pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1_000", "1,5", "0x10", "\u0661", "True", "--1"])
+@pytest.mark.parametrize(
+    "text", ["", "nan", "inf", "1e999", "1_000", "1,5,0", "0x10", "\u0661", "True", "--1"]
+)
 def test_what_is_no_number_keeps_a_column_categorical(text):
     preprocessor = TablePreprocessor(parse_numbers=True).fit(objects([["1"], [text]]))
     assert [column.kind for column in preprocessor.columns_] == ["categorical"]
@@ -267,15 +271,18 @@ def test_it_is_a_scikit_learn_transformer(frame):
     preprocessor = TablePreprocessor(max_categories=3)
     with pytest.raises(NotFittedError):
         preprocessor.transform(frame)
-    assert clone(preprocessor).get_params() == {"max_categories": 3, "parse_numbers": True}
+    assert clone(preprocessor).get_params() == {
+        **{"numbers": "auto", "max_bins": 255, "max_categories": 3},
+        **{"parse_numbers": True, "decimal": "auto", "drop_ids": True},
+    }
     preprocessor.fit(frame)
     assert preprocessor.n_features_in_ == 6
     assert list(preprocessor.feature_names_in_) == list(frame.columns)
     preprocessor.fit(np.eye(2))
     assert not hasattr(preprocessor, "feature_names_in_")
-    assert preprocessor.transform(np.zeros((0, 2))).shape == (0, 2)
+    assert preprocessor.transform(np.zeros((0, 2))).shape == (0, 4)
     with pytest.raises(DomainError, match="max_categories must be at least 1"):
-        TablePreprocessor(0).fit(np.eye(2))
+        TablePreprocessor(max_categories=0).fit(np.eye(2))
 
 
 def test_names_and_rows_of_tables(frame):
@@ -345,12 +352,19 @@ def change(path, value):
         change(["columns", 0], "age"),
         change(["columns", 0, "kind"], "pickle"),
         change(["columns", 0, "kind"], ["numeric"]),
-        change(["columns", 0, "scale"], 0.0),
-        change(["columns", 0, "scale"], math.nan),
-        change(["columns", 0, "mean"], math.inf),
+        change(["decimal"], ";"),
+        change(["drop_ids"], "yes"),
+        change(["numbers"], "words"),
+        change(["columns", 0, "thresholds"], [50.0, 30.0]),
+        change(["columns", 0, "thresholds"], [30.0]),
+        change(["columns", 0, "values", 0], math.nan),
+        change(["columns", 0, "values", 0], math.inf),
+        change(["columns", 0, "style"], "roman"),
+        change(["columns", 0, "unit"], "furlong"),
         change(["columns", 0, "median"], "1"),
         change(["columns", 0, "median"], 10**400),
-        change(["columns", 0, "mean"], None),
+        change(["columns", 0, "values"], None),
+        change(["columns", 0, "style"], None),
         change(["columns", 0, "name"], "size"),
         change(["columns", 0, "name"], 3),
         change(["columns", 0, "missing"], 0),
@@ -358,10 +372,19 @@ def change(path, value):
         change(["columns", 2, "categories"], [1]),
         change(["columns", 2, "categories"], []),
         change(["columns", 2, "categories"], "red"),
-        change(["columns", 2, "truncated"], "no"),
+        change(["columns", 2, "rare"], "no"),
+        change(["columns", 6, "layout"], "year last"),
+        change(["columns", 6, "shown", 0], "month"),
+        change(["columns", 6, "shown", 1], "century"),
+        change(["columns", 6, "shown", 1], "days"),
+        change(["columns", 6, "parts"], []),
+        change(["columns", 6, "parts", 0, "median"], math.nan),
+        change(["columns", 6, "parts", 0, "kind"], "categorical"),
+        change(["columns", 6, "parts", 0, "thresholds"], [0.0, 1e300]),
     ],
 )
 def test_hostile_memory_is_refused(frame, tamper):
+    frame["day"] = ["2020-01-31", "2021-02-01", None, "2021-02-02"]
     data = copy.deepcopy(TablePreprocessor().fit(frame).to_dict())
     TablePreprocessor.from_dict(data)
     tamper(data)

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from pbgnet.certificates import round_up
+from pbgnet.exceptions import DomainError
 from pbgnet.report import render_report, write_report
 from pbgnet.report.comparison import verdict
 
@@ -70,7 +71,7 @@ def test_both_losses_are_kept_apart(subject):
     for words in (
         "Certified: kl bound",
         "For comparison: held-out bound, prior alone",
-        "more frequent class",
+        "always the most frequent class",
     ):
         assert words in loss
     for words in ("Certified: twice the kl bound", "For comparison: vote of ", "held-out count, prior alone"):
@@ -81,6 +82,52 @@ def test_a_test_set_is_shown_beside_the_bounds(subject):
     page = render_report(subject.model, [], subject.X, subject.y, tested=(3, 96))
     assert "Measured on 96 test rows: 0.0312" in Elements(page).by_id["chart-errors"]
     assert "test rows" not in Elements(subject.render()).by_id["chart-errors"]
+
+
+def test_rows_of_the_training_table_in_a_test_set_are_told(subject):
+    page = render_report(subject.model, [], subject.X, subject.y, tested=(3, 96, 40))
+    told = "Measured on 96 test rows, 40 of them in the training table: 0.0312"
+    assert told in Elements(page).by_id["chart-errors"]
+    for wrong in ((3, 96, 97), (97, 96, 0), (3, 96, -1)):
+        with pytest.raises(DomainError):
+            render_report(subject.model, [], subject.X, subject.y, tested=wrong)
+
+
+def test_the_majority_answer_stands_beside_the_bound(make):
+    subject = make(certificate="held-out")
+    found, certificate = Elements(subject.render()), subject.model.certificate
+    majority = certificate.majority
+    assert found.by_id["majority"] == f"{majority.error_rate:.4f}"
+    assert found.by_id["yardstick"] == certificate.yardstick
+    assert f"of always answering {majority.answer}: {majority.n_errors} of 150" in " ".join(found.text)
+    boxes = [attributes["class"] for _, attributes in found.elements if "class" in attributes]
+    assert "verdict good" in boxes or "verdict warn" in boxes
+    assert not [box for box in boxes if "bad" in box]
+
+
+def test_a_bound_that_does_not_beat_the_majority_has_a_red_box(make):
+    subject = make(certificate="held-out")
+    certificate = subject.model.certificate
+    worse = dataclasses.replace(certificate.majority, n_errors=1, error_rate=1 / 150)
+    inputs = dataclasses.replace(certificate.inputs, never_answered=("'yes'",))
+    lost = dataclasses.replace(certificate, majority=worse, inputs=inputs)
+    page = render_report(dataclasses.replace(subject.model, certificate=lost), [], subject.X, subject.y)
+    found = Elements(page)
+    boxes = [attributes.get("class", "") for _, attributes in found.elements]
+    assert boxes.count("verdict bad shortcoming") == 2
+    assert boxes.count("verdict bad") == 1
+    assert "verdict good" not in boxes
+    text = " ".join(found.text)
+    for sentence in lost.shortcomings:
+        assert text.count(sentence) == 2, "under the statement, and in the verdict"
+    assert "does not beat always answering" in text
+    assert "never answered on them: 'yes'" in text
+
+
+def test_the_balanced_error_rate_is_among_the_numbers(make):
+    subject = make(certificate="held-out", class_conditional=True)
+    value = subject.model.certificate.balanced_error_rate
+    assert Elements(subject.render()).by_id["balanced"] == round_up(value)
 
 
 @pytest.mark.parametrize("certificate", ["auto", "vote", "held-out", "mixture"])

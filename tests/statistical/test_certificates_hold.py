@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
-from pbgnet.estimators import PBGDClassifier, PBGNetClassifier
+from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 
 pytestmark = pytest.mark.statistical
 
@@ -50,4 +53,25 @@ def test_certificates_are_violated_at_most_delta_of_the_time(classifier):
     assert violated_bound <= allowed
     assert violated_rate <= allowed
     # The test has power: the empirical risk, which is no bound, would fail it.
+    assert optimistic > allowed
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [DecisionTreeClassifier(), [DecisionTreeClassifier(max_depth=2), LogisticRegression(), GaussianNB()]],
+    ids=["tree", "candidates"],
+)
+def test_a_wrapped_classifier_is_violated_at_most_delta_of_the_time(classifier):
+    rng = np.random.default_rng(1)
+    fresh_x, fresh_y = draw_world(N_FRESH, rng)
+    violated = optimistic = 0
+    repetitions = 3 * REPETITIONS
+    for repetition in range(repetitions):
+        x, y = draw_world(80, rng)
+        fitted = make_certified_pipeline(classifier, confidence=CONFIDENCE, random_state=repetition).fit(x, y)
+        rate = np.mean(fitted.predict(fresh_x) != fresh_y)
+        violated += rate > fitted.certificate_.error_rate.value
+        optimistic += rate > fitted.certificate_.inputs.empirical_error_rate
+    allowed = stats.binom.ppf(0.999, repetitions, 1 - CONFIDENCE)
+    assert violated <= allowed
     assert optimistic > allowed

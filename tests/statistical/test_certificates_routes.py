@@ -126,7 +126,12 @@ def test_fitted_networks(fresh, certificate):
     deployed = set()
     for repetition in range(repetitions):
         classifier = PBGNetClassifier(
-            (3,), certificate=certificate, confidence=CONFIDENCE, max_epochs=1, random_state=repetition
+            (3,),
+            algorithm="pbgnet_pre",
+            certificate=certificate,
+            confidence=CONFIDENCE,
+            max_epochs=1,
+            random_state=repetition,
         )
         fitted = classifier.fit(*draw_world(60, rng))
         claimed = fitted.certificate_

@@ -54,7 +54,8 @@ LARGEST_WEIGHTS = 2**30
 LARGEST_HEADER = 2**20
 """Bytes of the list of tensors in front of them: two per layer and three of rows, each in a hundred bytes."""
 
-FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, "report.html", "table.json", "test.json")
+BESIDE = ("report.html", "table.json", "test.json", "compared.json", "history.json")
+FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, *BESIDE)
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
 
 
@@ -155,17 +156,22 @@ def save_predictions(
     ...     sorted(path.name for path in folder.iterdir()), load_predictions(folder).labels.tolist()
     (['certificate.json', 'predictions.json'], [True, False])
     """
-    check_kind("certified", certified, CertifiedPredictions)
     with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
-        if len(answers) > LARGEST_JSON:
-            raise DomainError(
-                f"The answers on {certified.predictions.size} rows take more than {LARGEST_JSON // 2**20} "
-                "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
-            )
-        for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):
-            (fresh / name).write_text(text, encoding="utf-8", newline="\n")
+        write_predictions(certified, fresh)
     return Path(folder).absolute()
+
+
+def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
+    """Write certificate and answers into a folder that is there; see `save_predictions`."""
+    check_kind("certified", certified, CertifiedPredictions)
+    answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
+    if len(answers) > LARGEST_JSON:
+        raise DomainError(
+            f"The answers on {certified.predictions.size} rows take more than {LARGEST_JSON // 2**20} "
+            "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
+        )
+    for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedPredictions:
@@ -181,14 +187,6 @@ def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> C
     ------
     DamagedFileError
         If a file is missing, damaged, or does not fit the other; the message names it.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates import load_predictions
-    >>> load_predictions("no/such/folder")
-    Traceback (most recent call last):
-    ...
-    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
     """
     return _read_one_version(folder, _read_predictions, check)
 
@@ -196,16 +194,7 @@ def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> C
 def load_certified(
     folder: str | os.PathLike[str], *, check: bool = True
 ) -> CertifiedModel | CertifiedPredictions:
-    """Read whatever was certified and saved in a folder; `check` is that of `load_model`.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates import load_certified
-    >>> load_certified("no/such/folder")
-    Traceback (most recent call last):
-    ...
-    pbgnet.exceptions.DamagedFileError: There is no model folder no/such/folder.
-    """
+    """Read whatever was certified and saved in a folder; `check` is that of `load_model`."""
     return _read_one_version(folder, _read_certified, check)
 
 
@@ -340,10 +329,11 @@ def _largest_size(certificate: Certificate) -> int:
     return min(LARGEST_WEIGHTS, 8 * (numbers + 3 * certificate.n_rows_total) + LARGEST_HEADER)
 
 
-def _shapes(record: NetworkRecord) -> list[tuple[int, int]]:
+def _shapes(record: NetworkRecord) -> list[tuple[int, ...]]:
     """Return the shapes of the weights, first layer first."""
     sizes = (record.n_features, *record.hidden_layer_sizes, 1)
-    return [(m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+    members = () if record.n_members is None else (record.n_members,)
+    return [(*members, m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
 
 
 def _read_tensors(path: Path, largest: int) -> dict[str, Tensor]:
@@ -377,7 +367,8 @@ def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggrega
         if not bool(torch.isfinite(tensor).all()):
             raise DamagedFileError(f"{name} holds NaN or infinity.")
     parts = [[tensors[f"{part}_{k}"] for k in range(len(shapes))] for part in ("posterior", "prior")]
-    return AggregatedNetwork(parts[0], parts[1], intercept=record.intercept)
+    members = record.n_members is not None
+    return AggregatedNetwork(parts[0], parts[1], intercept=record.intercept, members=members)
 
 
 def _list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArray[Any]:

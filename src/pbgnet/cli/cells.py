@@ -12,14 +12,18 @@ if TYPE_CHECKING:
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+LARGE = re.compile(r"e\+?[0-9]{3}")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
 
 def clean(cells: Sequence[object], missing: Collection[str]) -> list[str | None]:
     """Strip texts of blanks; those that mean "missing", and what is no text, become None."""
-    stripped = (cell.strip() if isinstance(cell, str) else "" for cell in cells)
-    return [None if not text or text in missing else text for text in stripped]
+    found: dict[object, str | None] = {}
+    for cell in set(cells):  # most columns repeat few texts
+        text = cell.strip() if isinstance(cell, str) else ""
+        found[cell] = None if not text or text in missing else text
+    return [found[cell] for cell in cells]
 
 
 def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
@@ -66,11 +70,21 @@ def first_infinity(column: "pd.Series[Any]") -> int | None:
 
     if column.dtype.kind not in "fO":
         return None
+    if column.dtype.kind == "O":
+        cells = [cell for cell in column.tolist() if cell is not None]
+        if set(map(type, cells)) <= {str} and not _may_overflow(cells):
+            return None
     read = column.map(_read_number)
     numbers = pd.to_numeric(read, errors="coerce").to_numpy(dtype=np.float64, na_value=math.nan)
     infinite = np.isinf(numbers)
     words = np.isnan(numbers) & column.notna().to_numpy()
     return int(np.argmax(infinite)) if infinite.any() and not words.any() else None
+
+
+def _may_overflow(cells: list[str]) -> bool:
+    """Whether a text may be infinity, at a glance: none other is too large for a float."""
+    joined = "\n".join(cells).lower()
+    return "inf" in joined or max(map(len, cells), default=0) > 200 or LARGE.search(joined) is not None
 
 
 def _read_number(cell: Any) -> Any:

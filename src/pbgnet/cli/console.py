@@ -1,6 +1,6 @@
 """Printing for people: text that cannot play tricks on a terminal, and plain tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -8,7 +8,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pbgnet.certificates import CertifiedModel, CertifiedPredictions
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim
+    from pbgnet.report import ErrorCount
 
 # Where the output is not a terminal, tables are this wide.
 PLAIN_WIDTH = 110
@@ -60,14 +61,22 @@ def bars(rows: Iterable[tuple[str, float, str]]) -> None:
 
 
 def show_certificate(
-    model: "CertifiedModel | CertifiedPredictions", tested: tuple[int, int] | None = None
+    model: "CertifiedModel | CertifiedPredictions",
+    tested: "ErrorCount | None" = None,
+    others: "Mapping[str, Claim] | None" = None,
 ) -> None:
-    """Print what is proved, its numbers, and bars of them; `tested` are errors and rows of a test set."""
+    """Print what is proved and where it falls short, its numbers, and bars of them.
+
+    `tested` is what was counted on a test set, `others` what other classifiers give on the same rows.
+    """
     echo(model.certificate.statement)
+    for sentence in model.certificate.shortcomings:
+        echo()
+        echo(f"NOTE WELL: {sentence}")
     echo()
     pairs(_numbers(model))
     echo()
-    _show_bars(model, tested)
+    _show_bars(model, tested, others or {})
     echo()
 
 
@@ -83,18 +92,27 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     rows += [
         (f"  in class {claim.given_class}", round_up(claim.value)) for claim in certificate.class_conditional
     ]
+    if certificate.balanced_error_rate is not None:
+        rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else "error rate"
     rows.append(
         (f"{what} on the rows", f"{inputs.empirical_error_rate:.4f}  ({inputs.n_errors} of {inputs.n})")
     )
+    if (majority := certificate.majority) is not None:
+        value = f"{majority.error_rate:.4f}  ({majority.n_errors} of {majority.n})"
+        told = f"most frequent of the {majority.chosen_on}; counted, not claimed"
+        rows.append((f"  always {majority.answer} there", f"{value}  {told}"))
     if isinstance(model, CertifiedModel):
         subject, n_others = certificate.network, model.prior_rows.size
         rows.append(("linear loss on the rows", f"{subject.empirical_risk:.4f}"))
         rows.append(("divergence from the prior", f"{subject.divergence:.4g} nats"))
         rows.append(("rows", f"{inputs.n} certified, {n_others} for prior and preprocessing"))
-    elif loss is not None:
+    elif model.split is not None:
+        n_others = model.split.prior_rows.size
+        rows.append(("rows", f"{inputs.n} certified, {n_others} for preprocessing and fit"))
+    if loss is not None and not isinstance(model, CertifiedModel):
         rows.append((f"{loss.quantity} on the rows", f"{loss.empirical_risk:.4f}"))
     return (
         *rows,
@@ -103,16 +121,22 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     )
 
 
-def _show_bars(model: "CertifiedModel | CertifiedPredictions", tested: tuple[int, int] | None) -> None:
+def _show_bars(
+    model: "CertifiedModel | CertifiedPredictions",
+    tested: "ErrorCount | None",
+    others: "Mapping[str, Claim]",
+) -> None:
     """Print all bounds as bars, with what was measured and what is trivial."""
-    from pbgnet.report import Yardsticks, error_rate_bars, loss_bars
+    from pbgnet.report import error_rate_bars, loss_bars
 
-    certificate, measured = model.certificate, Yardsticks(tested=tested, n_classes=len(model.classes))
+    certificate = model.certificate
     echo("Error rate:")
-    bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, measured))
-    if loss := loss_bars(certificate, measured):
+    bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, tested, others))
+    if loss := loss_bars(certificate):
         quantity = "linear loss" if certificate.expected_loss is None else certificate.expected_loss.quantity
         echo(f"{quantity[0].upper()}{quantity[1:]}:")
         bars((bar.name, bar.value, bar.text) for bar in loss)
+    if others:
+        echo("Alternatives are other classifiers on the same rows: to take the best costs confidence.")
     if certificate.alternatives:
         echo("Those for comparison are valid had they been chosen beforehand, not together with the others.")

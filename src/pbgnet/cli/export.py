@@ -21,7 +21,7 @@ def export(
         ),
     ] = "sign",
     dtype: Annotated[
-        str, typer.Option(metavar="TYPE", help="Precision of the file and its input: float64 or float32.")
+        str, typer.Option(metavar="TYPE", help="Precision of the numbers in the file: float64 or float32.")
     ] = "float64",
     overwrite: Overwrite = False,
     as_json: Json = False,

@@ -4,18 +4,19 @@ import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pbgnet.cli.outcome import note
-from pbgnet.cli.tables import MISSING, check_column, some
+from pbgnet.cli.tables import MISSING, check_column, is_csv, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
 from pbgnet.files import final_place, standing_folder, write_whole
-from pbgnet.records import Record, parse_json
+from pbgnet.records import Limits, Record, parse_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions
+    from pbgnet.preprocessing import TablePreprocessor
 
 READING, SCHEMA, VERSION = "table.json", "pbgnet-table", 1
 
@@ -33,6 +34,21 @@ class TableReading(Record):
     missing: tuple[str, ...] = MISSING  # texts that mean "missing" in a CSV
     dropped: tuple[str, ...] = ()  # columns that are not features
     data: str | None = None  # fingerprint of the table it was kept for
+    header: bool = True  # whether the first line of a CSV names the columns
+    decimal: Annotated[str, Limits(choices=("auto", ".", ","))] = "auto"  # sign before decimals in a CSV
+    keep_ids: bool = False  # whether columns that name the rows are features
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "") -> Self:
+        """Read a record; what older ones do not say is as it was then."""
+        older = {"header": True, "decimal": "auto", "keep_ids": False}
+        return super().from_dict({**older, **data} if isinstance(data, dict) else data, where)
+
+    def preprocessor(self, data: Path) -> "TablePreprocessor":
+        """Return what prepares the table at `data` for training: cells of a CSV are texts to be read."""
+        from pbgnet.preprocessing import TablePreprocessor
+
+        return TablePreprocessor(parse_numbers=is_csv(data), decimal=self.decimal, drop_ids=not self.keep_ids)
 
     def amended(self, target: str | None = None, missing: list[str] | None = None) -> "TableReading":
         """Return the same with another column of labels, if given, and further texts for "missing"."""
@@ -72,7 +88,7 @@ def load_record(kind: type[Kept], folder: Path, name: str, schema: str, advice: 
         raise DamagedFileError(f"{path} is damaged: {error} {advice}") from error
 
 
-def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel") -> None:
+def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel | CertifiedPredictions") -> None:
     """Keep how the table of a model was read, in its folder."""
     save_record(folder / READING, SCHEMA, replace(reading, data=model.certificate.fingerprints.data))
 

@@ -41,3 +41,10 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
+Compare = Annotated[
+    bool,
+    typer.Option(
+        "--compare",
+        help="Show what logistic regression, random forest and gradient boosting give on the same rows.",
+    ),
+]

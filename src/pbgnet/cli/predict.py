@@ -69,7 +69,7 @@ def predict(
         raise OptionError("--escape-formulas is for a CSV; programs do not run the texts of a Parquet file.")
     loaded = load_model(model)
     reading = load_reading(model, loaded).amended(target, missing)
-    frame = read_table(data, reading.missing, as_text=reads_text(loaded))
+    frame = read_table(data, reading.missing, as_text=reads_text(loaded), header=reading.header)
     for name in keep or ():
         check_column("kept", name, frame.columns)
     if loaded.feature_names is not None and not set(loaded.feature_names) <= set(frame.columns):

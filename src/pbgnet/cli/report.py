@@ -1,14 +1,27 @@
-"""``pbgnet report``: tables and figures of a study, from its store alone."""
+"""``pbgnet report``: tables and figures of a study from its store, or the page of a model from its folder."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pbgnet.cli.console import echo
-from pbgnet.cli.options import Debug, Json, out_option
+from pbgnet.cli.compared import (
+    COMPARED,
+    COMPARED_SCHEMA,
+    load_comparison,
+    load_history,
+    measure_comparison,
+)
+from pbgnet.cli.console import bars, echo
+from pbgnet.cli.folder import load_reading, save_record
+from pbgnet.cli.options import Compare, Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
-from pbgnet.cli.reproduce import STORE, StudyName
+from pbgnet.cli.reproduce import STORE
+from pbgnet.cli.tables import labels
+from pbgnet.cli.tested import load_test_set
+from pbgnet.cli.verify import read_as_certified
+from pbgnet.cli.workflow import REPORT
+from pbgnet.exceptions import OptionError
 
 Out = Annotated[
     Path | None,
@@ -28,11 +41,41 @@ Plain = Annotated[
 ]
 
 
+StudyOrModel = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY|MODEL",
+        help="Name of a study, such as exact, paper or smoke, or a TOML file of your own; or the folder of a "
+        "model that train has made.",
+    ),
+]
+DataOfModel = Annotated[
+    Path | None,
+    typer.Argument(metavar="[DATA]", readable=False, help="With MODEL: the table it was trained on."),
+]
+
+
 @command
 def report(
-    study: StudyName, out: Out = None, plain: Plain = False, as_json: Json = False, debug: Debug = False
+    study: StudyOrModel,
+    data: DataOfModel = None,
+    out: Out = None,
+    plain: Plain = False,
+    compare: Compare = False,
+    as_json: Json = False,
+    debug: Debug = False,
 ) -> Result:
-    """Write the tables and figures of a study, finished or not, and one page with all of them."""
+    """Write the tables and figures of a study, or the page of a model anew.
+
+    For a study, finished or not, one page with all of them. For the folder of a model and its table the page
+    report.html, with --compare beside what other classifiers give on the same rows.
+    """
+    if (Path(study) / "certificate.json").is_file():
+        if data is None or plain or out is not None:
+            raise OptionError("The page of a model needs its table, and takes no option but --compare.")
+        return _of_model(Path(study), data, compare)
+    if data is not None or compare:
+        raise OptionError(f"{study} is not the folder of a model, so that there is nothing to compare.")
     from pbgnet.experiments import load_study
     from pbgnet.experiments.report import write_study_report
 
@@ -44,6 +87,40 @@ def report(
         echo(f"{len(written.files)} files in {folder}. Open {written.page} in a browser.")
 
     return Result({"study": name, "page": str(written.page), "files": list(map(str, written.files))}, show)
+
+
+def _of_model(folder: Path, data: Path, compare: bool) -> Result:
+    """Write the page of a model anew, and keep what other classifiers give."""
+    from pbgnet.certificates import load_certified, round_up
+    from pbgnet.report import write_report
+
+    model = load_certified(folder)
+    reading = load_reading(folder, model)
+    if reading.target is None:
+        raise OptionError("The folder does not say which column holds the labels; train has not made it.")
+    frame, table = read_as_certified(model, data, reading)
+    y = labels(frame, reading.target, data)
+    compared = measure_comparison(model, table, y, data) if compare else load_comparison(folder, model)
+    tested = load_test_set(folder, model)
+    page = write_report(
+        folder / REPORT,
+        model,
+        load_history(folder),
+        table,
+        y,
+        tested=None if tested is None else tested.counts,
+        compared=None if compared is None else compared.named,
+    )
+    if compared is not None:
+        save_record(folder / COMPARED, COMPARED_SCHEMA, compared)
+
+    def show() -> None:
+        if compared is not None:
+            rows = {name.replace("_", " "): claim.value for name, claim in compared.named.items()}
+            bars((name, value, round_up(value)) for name, value in rows.items())
+        echo(f"Report: {page}")
+
+    return Result({"page": str(page), "alternatives": None if compared is None else compared.payload()}, show)
 
 
 def _stores(folder: Path) -> list[Path]:

@@ -1,9 +1,10 @@
 """``pbgnet show``: what a certificate in a folder says of itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbgnet.cli.compared import load_comparison
 from pbgnet.cli.console import echo, pairs, show_certificate
 from pbgnet.cli.folder import load_reading
 from pbgnet.cli.options import Debug, Json, Model
@@ -12,7 +13,8 @@ from pbgnet.cli.tables import some
 from pbgnet.cli.tested import load_test_set
 
 if TYPE_CHECKING:
-    from pbgnet.certificates import CertifiedModel, CertifiedPredictions
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim
+    from pbgnet.report import ErrorCount
 
 
 @command
@@ -22,12 +24,12 @@ def show(model: Model, as_json: Json = False, debug: Debug = False) -> Result:
 
     loaded = load_certified(model)
     if not isinstance(loaded, CertifiedModel):
-        return _show_predictions(loaded)
+        return _show_predictions(loaded, model)
     return _show_model(loaded, model)
 
 
 def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
-    reading, tested = load_reading(folder, loaded), load_test_set(folder, loaded)
+    reading = load_reading(folder, loaded)
     certificate, network = loaded.certificate, loaded.network.architecture
     names = list(loaded.feature_names or ())
     sizes = "-".join(map(str, (network.n_features, *network.hidden_layer_sizes, 1)))
@@ -46,30 +48,50 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
         "target": reading.target,
         "features": names,
         "rows": {"prior": loaded.prior_rows.size, "certified": loaded.certified_rows.size},
-        "test": None if tested is None else tested.payload(),
     }
-    return Result(payload, lambda: _show(loaded, facts, None if tested is None else tested.counts))
+    return _result(loaded, folder, facts, payload)
 
 
-def _show_predictions(loaded: "CertifiedPredictions") -> Result:
+def _show_predictions(loaded: "CertifiedPredictions", folder: Path) -> Result:
+    from pbgnet.certificates import FittedSubject
+
     certificate = loaded.certificate
-    facts = (
-        ("classes", ", ".join(map(repr, loaded.classes))),
-        ("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"),
-    )
+    facts = [("classes", ", ".join(map(repr, loaded.classes)))]
+    if isinstance(certificate.subject, FittedSubject):
+        fit = certificate.subject.fit
+        facts.append(("fitted", f"{fit.classifier} of {fit.library}; it is not stored"))
+        facts += [("candidate", f"{c.classifier}: {c.n_errors} errors") for c in fit.candidates]
+    facts.append(("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"))
     payload: dict[str, Any] = {"certificate": certificate.to_dict(), "classes": list(loaded.classes)}
-    return Result(payload, lambda: _show(loaded, facts))
+    return _result(loaded, folder, facts, payload)
+
+
+def _result(
+    loaded: "CertifiedModel | CertifiedPredictions",
+    folder: Path,
+    facts: Iterable[tuple[str, str]],
+    payload: dict[str, Any],
+) -> Result:
+    """Add what is kept beside the certificate: the test set, and other classifiers."""
+    tested, compared = load_test_set(folder, loaded), load_comparison(folder, loaded)
+    payload["test"] = None if tested is None else tested.payload()
+    payload["alternatives"] = None if compared is None else compared.payload()
+    counts = None if tested is None else tested.counts
+    return Result(payload, lambda: _show(loaded, facts, counts, None if compared is None else compared.named))
 
 
 def _show(
     model: "CertifiedModel | CertifiedPredictions",
     facts: Iterable[tuple[str, str]],
-    tested: tuple[int, int] | None = None,
+    tested: "ErrorCount | None" = None,
+    others: "Mapping[str, Claim] | None" = None,
 ) -> None:
-    show_certificate(model, tested)
+    show_certificate(model, tested, others)
     pairs(facts)
     echo()
     certificate = model.certificate
+    echo(certificate.yardstick)
+    echo()
     told = {"Predictors:": certificate.predictors, "It assumes:": certificate.assumptions}
     for heading, sentences in told.items():
         echo(heading)

@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.cells import clean, first_infinity, parse_labels
+from pbgnet.cli.encodings import read_utf8
 from pbgnet.cli.outcome import note
 from pbgnet.exceptions import (
     DamagedFileError,
@@ -32,15 +33,18 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 
 DELIMITERS = ",;\t|"
 
-# A look at the beginning of a file tells text from anything else.
-SNIFFED_BYTES = 65536
+# What separates cells is looked for in so many bytes.
+SNIFFED = 65536
 
 
-def read_table(path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = True) -> "pd.DataFrame":
-    """Read a table by the extension of its file: a CSV in UTF-8 with a header, or Parquet.
+def read_table(
+    path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = True, header: bool = True
+) -> "pd.DataFrame":
+    """Read a table by the extension of its file: a CSV, or Parquet.
 
-    With `as_text` every cell of a CSV stays a text, None where it is missing. Otherwise a column holds
-    numbers where all its cells are such: one cell then decides how all the others are read.
+    With `as_text` every cell of a CSV stays a text, None where it is missing, and the index tells the line of
+    each row. Otherwise a column holds numbers where all its cells are such: one cell then decides how all
+    the others are read. Without a `header` the columns of a CSV are column_1, column_2 and so on.
     """
     kind = _kind(path)
     if path.is_dir():
@@ -50,7 +54,7 @@ def read_table(path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = 
     if path.stat().st_size == 0:
         raise DamagedFileError(f"{path} is empty.")
     with _damage_named(path):
-        frame = _read_parquet(path) if kind == "parquet" else _read_csv(path, missing, as_text)
+        frame = _read_parquet(path) if kind == "parquet" else _read_csv(path, missing, as_text, header)
     if frame.shape[0] == 0:
         raise ShapeError(f"{path} has no rows, only a header.")
     return frame
@@ -82,7 +86,7 @@ def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
     if gaps.size:
         raise LabelError(
             f"{gaps.size} of {len(frame)} rows have no label in column {target!r}, the first of them "
-            f"{place(path, int(gaps[0]))}; remove those rows."
+            f"{_place(frame, path, int(gaps[0]))}; remove those rows."
         )
     return label_values(label_column(frame, target, path))
 
@@ -102,8 +106,8 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
         row = first_infinity(frame[name])
         if row is not None:
             raise DomainError(
-                f"Column {name!r} holds infinity in {place(path, row)} of {path}; replace it, or leave it "
-                "missing."
+                f"Column {name!r} holds infinity in {_place(frame, path, row)} of {path}; replace it, or "
+                "leave it missing."
             )
 
 
@@ -112,22 +116,9 @@ def is_csv(path: Path) -> bool:
     return _kind(path) != "parquet"
 
 
-def place(path: Path, row: int) -> str:
-    """Say where a row stands: its line in a CSV, the header being line 1; its number, from 1, in others."""
-    if not is_csv(path):
-        return f"row {row + 1}"
-    with _open(path) as file:
-        delimiter = _delimiter(file.read(SNIFFED_BYTES))
-        file.seek(0)
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        lines = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
-        start, found = 1, -1  # a row may go on over several lines; empty lines are no rows
-        for cells in lines:
-            found += cells not in ([], [""])
-            if found == row + 1:
-                return f"line {start}"
-            start = lines.line_num + 1
-    return f"row {row + 1}"
+def _place(frame: "pd.DataFrame", path: Path, row: int) -> str:
+    """Say where a row stands: its line in a CSV; its number, from 1, in others."""
+    return f"line {frame.index[row]}" if is_csv(path) and frame.index.name == "line" else f"row {row + 1}"
 
 
 def check_column(kind: str, name: str, columns: Collection[str]) -> None:
@@ -164,8 +155,6 @@ def _damage_named(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise DamagedFileError(f"{path} is not UTF-8 text; export it again as UTF-8.") from error
     except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError, csv.Error) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")[:200]
         raise DamagedFileError(f"{path} is not a CSV table: {reason}") from error
@@ -190,50 +179,75 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     table = pyarrow.parquet.read_table(path)
     names = _check_header(path, table.column_names)
     # Without the metadata of pandas an index is a column like the others, whoever wrote the file.
-    frame: pd.DataFrame = table.rename_columns(names).to_pandas(ignore_metadata=True)
+    frame: pd.DataFrame = table.rename_columns(names).to_pandas(ignore_metadata=True, date_as_object=False)
     return frame
 
 
-def _open(path: Path) -> IO[bytes]:
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    return cast("IO[bytes]", opener(path, "rb"))
-
-
-def _read_csv(path: Path, missing: Sequence[str], as_text: bool) -> "pd.DataFrame":
+def _read_csv(path: Path, missing: Sequence[str], as_text: bool, header: bool) -> "pd.DataFrame":
     import pandas as pd
 
-    with _open(path) as file:
-        start = file.read(SNIFFED_BYTES)
-    if b"\0" in start or start.startswith(b"PAR1"):
-        raise DamagedFileError(f"{path} is not text, whatever its extension says.")
+    content = read_utf8(path)
+    start = content[:SNIFFED].decode(errors="ignore")
+    separator = _delimiter(start) if header else _delimiter_of_rows(start)
     read = functools.partial(
-        pd.read_csv,
-        path,
-        sep=_delimiter(start),
-        index_col=False,
-        keep_default_na=False,
-        skipinitialspace=True,
-        encoding="utf-8-sig",
+        pd.read_csv, sep=separator, index_col=False, keep_default_na=False, skipinitialspace=True
     )
     with warnings.catch_warnings():
         # Rows longer than the header would lose their end, or shift.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        header = read(header=None, nrows=1, dtype=str).iloc[0]
-        names = _check_header(path, [str(name).strip() for name in header])
+        first = read(io.BytesIO(content), header=None, nrows=1, dtype=str).iloc[0]
+        if header:
+            names = _check_header(path, [str(name).strip() for name in first])
+        else:
+            names = [f"column_{place}" for place in range(1, len(first) + 1)]
+        read = functools.partial(read, io.BytesIO(content), header=0 if header else None, names=names)
         if not as_text:
-            return read(header=0, names=names, na_values=list(missing), low_memory=False)
-        frame = read(header=0, names=names, dtype=object, low_memory=False)
+            return read(na_values=list(missing), low_memory=False)
+        frame = read(dtype=object, low_memory=False)
     markers = set(missing)
+    lines = _lines(content, separator, len(frame), header)
+    index = pd.RangeIndex(1, len(frame) + 1, name="row") if lines is None else pd.Index(lines, name="line")
     return pd.DataFrame(
-        {name: pd.Series(clean(frame[name].tolist(), markers), dtype=object) for name in names}
+        {name: pd.Series(clean(frame[name].tolist(), markers), index, dtype=object) for name in names}
     )
 
 
-def _delimiter(start: bytes) -> str:
-    """Return what splits the header into most columns; a comma if nothing does."""
-    header = start.decode("utf-8-sig", errors="ignore").splitlines()[:1] or [""]
+def _lines(content: bytes, separator: str, n_rows: int, header: bool) -> Sequence[int] | None:
+    """Return the line at which each row begins, from 1; None where that cannot be told."""
+    if content.count(b"\n") + (not content.endswith(b"\n")) == n_rows + header:
+        return range(1 + header, 1 + header + n_rows)
+    # A row may go on over several lines; empty lines are no rows.
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator, skipinitialspace=True)
+    starts, start = [], 1
+    try:
+        for cells in reader:
+            if cells not in ([], [""]):
+                starts.append(start)
+            start = reader.line_num + 1
+    except csv.Error:  # a cell too long for this reader
+        return None
+    starts = starts[int(header) :]
+    return starts if len(starts) == n_rows else None
+
+
+def _delimiter(start: str) -> str:
+    """Return what splits the first line into most columns; a comma if nothing does."""
+    header = start.splitlines()[:1] or [""]
     counts = {mark: len(next(csv.reader(header, delimiter=mark), [])) for mark in DELIMITERS}
     return max(DELIMITERS, key=lambda mark: counts[mark])
+
+
+def _delimiter_of_rows(start: str) -> str:
+    """Return what splits the first lines into equally many cells; last a comma, which decimals have too."""
+    lines = [line for line in start.splitlines()[:20] if line.strip()]
+    if len(start) > SNIFFED // 4 and 1 < len(lines) < 20:
+        lines.pop()  # it may be cut
+    for mark in reversed(DELIMITERS):
+        widths = {len(cells) for cells in csv.reader(lines, delimiter=mark)}
+        if len(widths) == 1 and widths != {1}:
+            return mark
+    return ","
 
 
 def _check_header(path: Path, names: Sequence[str]) -> list[str]:

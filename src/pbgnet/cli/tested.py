@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.folder import TableReading, features, load_record, reads_text
 from pbgnet.cli.tables import label_column, read_table
@@ -10,42 +10,58 @@ from pbgnet.exceptions import DomainError, LabelError
 from pbgnet.records import Count, PositiveCount, Record
 
 if TYPE_CHECKING:
-    from pbgnet.certificates import CertifiedModel
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions
+    from pbgnet.report import ErrorCount
 
 TEST_SET, TEST_SCHEMA = "test.json", "pbgnet-test"
 
 
 @dataclass(frozen=True)
 class Tested(Record):
-    """A count of errors on rows that had no part in anything."""
+    """A count of errors on rows that should have had no part in anything."""
 
     n_rows: PositiveCount
     n_errors: Count
-    model: str  # fingerprint of the weights that answered
+    n_seen: Count  # rows whose features are those of a row of the training table
+    model: str  # fingerprint of the weights that answered, or of answers
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_errors > self.n_rows:
-            raise DomainError(f"n_errors must be at most n_rows, got {self.n_errors} of {self.n_rows}.")
+        for name in ("n_errors", "n_seen"):
+            if getattr(self, name) > self.n_rows:
+                raise DomainError(
+                    f"{name} must be at most n_rows, got {getattr(self, name)} of {self.n_rows}."
+                )
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """Number of errors, and of rows."""
-        return self.n_errors, self.n_rows
+    def counts(self) -> "ErrorCount":
+        """What is shown beside the bounds."""
+        from pbgnet.report import ErrorCount
+
+        return ErrorCount(self.n_errors, self.n_rows, self.n_seen)
 
     def payload(self) -> dict[str, int]:
         """Return the counts for machines."""
-        return {"rows": self.n_rows, "errors": self.n_errors}
+        return {"rows": self.n_rows, "errors": self.n_errors, "rows_of_the_training_table": self.n_seen}
 
 
-def measure_test_set(model: "CertifiedModel", data: Path, reading: TableReading) -> Tested:
-    """Count the errors of a model on the rows of a table, read as its own table was."""
+def measure_test_set(
+    model: "CertifiedModel | CertifiedPredictions", data: Path, reading: TableReading, answering: Any = None
+) -> Tested:
+    """Count the errors of a model on the rows of a table, read as its own table was.
+
+    Rows of the training table among them are told, and not refused: of few columns with few values, fresh
+    draws may well be the same. `answering` is the fitted pipeline of a classifier that is not stored.
+    """
     import warnings
 
-    from pbgnet.certificates import label_values
-    from pbgnet.exceptions import PBGNetWarning
+    import numpy as np
 
-    frame = read_table(data, reading.missing, as_text=reads_text(model))
+    from pbgnet.certificates import label_values, row_fingerprints
+    from pbgnet.exceptions import PBGNetWarning, SeenTestRowsWarning
+
+    predictor: Any = model if answering is None else answering
+    frame = read_table(data, reading.missing, as_text=reads_text(predictor), header=reading.header)
     assert reading.target is not None
     if reading.target not in frame.columns:
         raise LabelError(f"The test set {data} lacks the column of the labels, {reading.target!r}.")
@@ -54,13 +70,28 @@ def measure_test_set(model: "CertifiedModel", data: Path, reading: TableReading)
         raise LabelError(f"The test set {data} holds the unknown label {unknown[0]!r:.60}.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)
-        answers = model.predict(features(frame, model, reading))
+        rows = features(frame, model, reading)
+        answers = predictor.predict(rows)
+    known = predictor.row_fingerprints if answering is None else answering.row_fingerprints_
+    n_seen = int(np.isin(row_fingerprints(rows), known).sum())
+    if n_seen:
+        warnings.warn(
+            f"{n_seen} of the {truth.size} rows of the test set {data} are also in the training table: the "
+            "error measured may be too small. Unless equal rows are to be expected, test on others.",
+            SeenTestRowsWarning,
+            stacklevel=2,
+        )
     wrong = sum(a != b for a, b in zip(answers.tolist(), truth.tolist(), strict=True))
-    return Tested(truth.size, wrong, model.certificate.network.posterior_weights)
+    return Tested(truth.size, wrong, n_seen, _identity(model))
 
 
-def load_test_set(folder: Path, model: "CertifiedModel") -> Tested | None:
+def load_test_set(folder: Path, model: "CertifiedModel | CertifiedPredictions") -> Tested | None:
     """Return what was kept, or None if there is nothing or it is of another model."""
     found = load_record(Tested, folder, TEST_SET, TEST_SCHEMA, "Remove it.")
-    same = found is not None and found.model == model.certificate.network.posterior_weights
-    return found if same else None
+    return found if found is not None and found.model == _identity(model) else None
+
+
+def _identity(model: "CertifiedModel | CertifiedPredictions") -> str:
+    """Return the fingerprint of the weights, or of the answers of a classifier that is not stored."""
+    subject = model.certificate.subject
+    return str(getattr(subject, "posterior_weights", None) or getattr(subject, "answers", ""))

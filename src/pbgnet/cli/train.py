@@ -1,15 +1,16 @@
 """``pbgnet train``: from a table to a certified model in a folder."""
 
+import inspect
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pbgnet.choices import ALGORITHMS, CERTIFICATES
+from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
-from pbgnet.cli.options import Data, Debug, Json, Missing, Overwrite, out_option
+from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.workflow import train_model
 from pbgnet.exceptions import OptionError
@@ -20,9 +21,46 @@ Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column 
 Out = Annotated[Path, out_option("MODEL", "Folder to make for the model.")]
 Hidden = Annotated[
     list[str],
-    typer.Option(metavar="SIZES", help="Sizes of the hidden layers, as 10 or 10,10; none for linear."),
+    typer.Option(metavar="SIZES", help="Sizes of the hidden layers: 10 or 10,10; none for linear; auto."),
 ]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(CERTIFIED)}.")]
+Members = Annotated[
+    int, typer.Option("--members", min=1, metavar="N", help="Networks of an ensemble, which answer together.")
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="balanced: rows of the rarer class weigh more in training."),
+]
+PriorTraining = Annotated[
+    str, typer.Option(metavar="NAME", help="How pbgnet_pre trains its prior: paper or thorough.")
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows with one value of it, as of one customer, stay together when rows are set apart.",
+    ),
+]
+# Options by the name of the parameter they set: of all classifiers, and of networks alone.
+SHARED = {
+    "confidence": "confidence",
+    "class_conditional": "class_conditional",
+    "prior_fraction": "prior_fraction",
+    "seed": "random_state",
+}
+OF_NETWORKS = {
+    "hidden": "hidden_layer_sizes",
+    "algorithm": "algorithm",
+    "members": "n_members",
+    "class_weight": "class_weight",
+    "prior_training": "prior_training",
+    "certificate": "certificate",
+    "restarts": "n_restarts",
+    "max_epochs": "max_epochs",
+    "learning_rate": "learning_rate",
+    "device": "device",
+}
+
 Confidence = Annotated[float, typer.Option(metavar="X", help="Probability with which the bound holds.")]
 Certificate = Annotated[
     str, typer.Option(metavar="NAME", help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.")
@@ -62,17 +100,83 @@ Device = Annotated[str, typer.Option(metavar="NAME", help="Where to train: auto,
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column that is not a feature. Repeatable.")
 ]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help=f"Another classifier than a network: {' | '.join(CLASSIFIERS)} . Repeatable: the best by "
+        "cross-validation on the rows set apart is taken. It is not stored.",
+    ),
+]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep",
+        metavar="FILE",
+        readable=False,
+        help="With --model: also pickle the fitted pipeline there, for yourself. Open no pickle of others.",
+    ),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", help="The CSV has no line of names: its columns are column_1, column_2 ..."),
+]
+DecimalSign = Annotated[
+    str,
+    typer.Option(
+        "--decimal", metavar="SIGN", help="Sign before decimals in a CSV: . or , (auto: whichever fits)."
+    ),
+]
+KeepIds = Annotated[
+    bool, typer.Option("--keep-ids", help="Learn also from columns that differ in every row, as names do.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, and no output but errors.")]
 
 
-def parse_hidden(texts: list[str]) -> tuple[int, ...]:
-    """Read the sizes of hidden layers: "10", "10,10", or "none" for a linear classifier."""
+def parse_hidden(texts: list[str]) -> tuple[int, ...] | str:
+    """Read the sizes of hidden layers: "10", "10,10", "none" for a linear classifier, or "auto"."""
     parts = [part.strip() for text in texts for part in text.split(",")]
+    if parts == ["auto"]:
+        return "auto"
     if parts == ["none"]:
         return ()
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise OptionError(f"--hidden takes sizes such as 10 or 10,10, or none; got {' '.join(texts)!r}.")
+        raise OptionError(f"--hidden takes sizes such as 10 or 10,10, none or auto; got {' '.join(texts)!r}.")
     return tuple(map(int, parts))
+
+
+def parameters_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of ``train`` as parameters of what it trains; raise for those that do not fit."""
+    shared = {name: given[option] for option, name in SHARED.items()}
+    if given["model"]:
+        options = inspect.signature(train).parameters
+        for option in OF_NETWORKS:
+            if given[option] != options[option].default:
+                raise OptionError(f"--{option.replace('_', '-')} is an option of networks; --model is none.")
+        return {**shared, "n_models": given["n_priors"], "models": given["model"], "keep": given["keep"]}
+    if given["keep"] is not None:
+        raise OptionError("--keep is for --model: a network is stored in the folder as it is.")
+    network = {name: given[option] for option, name in OF_NETWORKS.items()}
+    network["hidden_layer_sizes"] = parse_hidden(given["hidden"])
+    silent = given["quiet"] or given["as_json"]
+    return {**shared, **network, "n_priors": given["n_priors"], "verbose": int(not silent)}
+
+
+def reading_of(given: dict[str, Any]) -> TableReading:
+    """Return how the table is to be read."""
+    if given["decimal"] not in ("auto", ".", ","):
+        raise OptionError(
+            f"--decimal is the sign before decimals, . or , (or auto); got {given['decimal']!r:.20}."
+        )
+    reading = TableReading(
+        given["target"],
+        dropped=tuple(given["drop"] or ()),
+        header=not given["no_header"],
+        decimal=given["decimal"],
+        keep_ids=given["keep_ids"],
+    )
+    return reading.amended(missing=given["missing"])
 
 
 @command
@@ -80,21 +184,31 @@ def train(
     data: Data,
     target: Target,
     out: Out,
-    hidden: Hidden = ["10"],  # noqa: B006 (typer copies it)
-    algorithm: Algorithm = "pbgnet_pre",
+    hidden: Hidden = ["auto"],  # noqa: B006 (typer copies it)
+    algorithm: Algorithm = "ensemble",
+    members: Members = 5,
+    class_weight: ClassWeight = None,
+    prior_training: PriorTraining = "paper",
     confidence: Confidence = 0.95,
     certificate: Certificate = "auto",
     class_conditional: ClassConditional = False,
     prior_fraction: PriorFraction = 0.5,
+    groups: Groups = None,
     n_priors: Priors = 1,
     restarts: Restarts = 1,
     seed: Seed = 0,
     max_epochs: MaxEpochs = None,
     learning_rate: LearningRate = 0.1,
     device: Device = "auto",
+    model: Models = None,
+    compare: Compare = False,
+    keep: Keep = None,
     test: Test = None,
     drop: Drop = None,
     missing: Missing = None,
+    no_header: NoHeader = False,
+    decimal: DecimalSign = "auto",
+    keep_ids: KeepIds = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -105,23 +219,17 @@ def train(
     Numbers, words and missing values may be mixed. The folder then holds the model, its certificate and
     report.html.
     """
-    parameters = {
-        "hidden_layer_sizes": parse_hidden(hidden),
-        "algorithm": algorithm,
-        "confidence": confidence,
-        "certificate": certificate,
-        "class_conditional": class_conditional,
-        "prior_fraction": prior_fraction,
-        "n_priors": n_priors,
-        "n_restarts": restarts,
-        "random_state": seed,
-        "max_epochs": max_epochs,
-        "learning_rate": learning_rate,
-        "device": device,
-        "verbose": int(not quiet and not as_json),
-    }
-    reading = TableReading(target, dropped=tuple(drop or ())).amended(missing=missing)
-    trained = train_model(data, reading, out, test=test, overwrite=overwrite, **parameters)
+    given = dict(locals())
+    trained = train_model(
+        data,
+        reading_of(given),
+        out,
+        test=test,
+        overwrite=overwrite,
+        compare=compare,
+        groups=groups,
+        **parameters_of(given),
+    )
     following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
 
     def show() -> None:

@@ -51,7 +51,7 @@ def verify_model(
             f"The model was trained on a CSV, whose cells are compared as they are written, and {data} is "
             "none; verify it with the CSV."
         )
-    frame, table = _read_as_certified(loaded, data, reading)
+    frame, table = read_as_certified(loaded, data, reading)
     if reading.target is None:  # a disagreement, which needs no labels
         return recompute(loaded, table)
     check_column("target", reading.target, frame.columns)
@@ -60,18 +60,20 @@ def verify_model(
         return recompute(loaded, table, label_column(frame, reading.target, data))
 
 
-def _read_as_certified(
+def read_as_certified(
     loaded: "CertifiedModel | CertifiedPredictions", data: Path, reading: TableReading
 ) -> tuple["pd.DataFrame", Any]:
     """Return the file and the columns of the model, with typed cells if it is those that were certified.
 
     A model that tells numbers from words itself may have been made from a CSV, or in Python from a table.
     """
-    from pbgnet.certificates import fingerprint_features
+    from pbgnet.certificates import FittedSubject, fingerprint_features
 
-    trained_here = reading.data is not None
-    for as_text in [reads_text(loaded)] if trained_here or not reads_text(loaded) else [False, True]:
-        frame = read_table(data, reading.missing, as_text=as_text)
+    trained_here, either = reading.data is not None, [False, True]
+    if not isinstance(loaded.certificate.subject, FittedSubject) and (trained_here or not reads_text(loaded)):
+        either = [reads_text(loaded)]
+    for as_text in either:
+        frame = read_table(data, reading.missing, as_text=as_text, header=reading.header)
         table = features(frame, loaded, reading)
         if fingerprint_features(table) == loaded.certificate.fingerprints.features:
             break

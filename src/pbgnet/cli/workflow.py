@@ -2,49 +2,71 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbgnet.cli.compared import (
+    COMPARED,
+    COMPARED_SCHEMA,
+    Comparison,
+    keep_classifier,
+    measure_comparison,
+    save_history,
+)
 from pbgnet.cli.console import echo, show_certificate
 from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
-from pbgnet.cli.tables import check_finite, is_csv, labels, read_table
+from pbgnet.cli.tables import check_finite, labels, read_table
 from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pbgnet.certificates import CertifiedModel
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, SplitRecord
+    from pbgnet.preprocessing import TablePreprocessor
 
 REPORT = "report.html"
+
+NOT_STORED = (
+    "The folder holds the certificate and the answers. The classifier itself is not stored, for that takes a "
+    "pickle; --keep FILE writes one for yourself."
+)
 
 
 @dataclass(frozen=True)
 class Trained:
     """A model that was trained, certified and saved, and how long that took, from table to report."""
 
-    model: "CertifiedModel"
+    model: "CertifiedModel | CertifiedPredictions"
     folder: Path
     report: Path
     seconds: float
     tested: Tested | None = None
+    compared: Comparison | None = None
 
     def payload(self) -> dict[str, Any]:
         """Return everything for machines."""
+        split = self.model.split
+        assert split is not None
         return {
             "model": str(self.folder),
             "report": str(self.report),
             "seconds": round(self.seconds, 3),
-            "rows": {"prior": self.model.prior_rows.size, "certified": self.model.certified_rows.size},
+            "rows": {"prior": split.prior_rows.size, "certified": split.certified_rows.size},
             "classes": list(self.model.classes),
             "certificate": self.model.certificate.to_dict(),
             "test": None if self.tested is None else self.tested.payload(),
+            "alternatives": None if self.compared is None else self.compared.payload(),
         }
 
     def show(self) -> None:
         """Print what was proved."""
-        show_certificate(self.model, None if self.tested is None else self.tested.counts)
+        others = None if self.compared is None else self.compared.named
+        show_certificate(self.model, None if self.tested is None else self.tested.counts, others)
+        if not self.model.certificate.of_network:
+            echo(NOT_STORED)
         echo(f"Model:  {self.folder}")
         echo(f"Report: {self.report}")
 
@@ -56,53 +78,108 @@ def train_model(
     *,
     test: Path | None = None,
     overwrite: bool = False,
+    models: Sequence[str] = (),
+    compare: bool = False,
+    keep: Path | None = None,
+    groups: str | None = None,
     **parameters: Any,
 ) -> Trained:
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
 
+    `models` are names of other classifiers than our networks, of which cross-validation takes the best;
+    `groups` a column whose equal values stay together when rows are set apart.
     The cells of a CSV come as texts, and what a column holds is decided on the prior rows; the types of
     Parquet are in its schema, which no single row can change.
     """
     start = time.perf_counter()
     check_new_folder(out, overwrite)
-    frame = read_table(data, reading.missing)
+    frame = read_table(data, reading.missing, header=reading.header)
     assert reading.target is not None
     y = labels(frame, reading.target, data)
     X = reading.training_features(frame)  # noqa: N806
-    _check_rows(y, reading.target)
+    _check_rows(y, reading.target, several=bool(models))
     check_finite(X, data)
-    _check_parameters(parameters)
+    if not models:
+        _check_parameters(parameters)
 
-    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES, write_model
-    from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
+    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES
     from pbgnet.files import replace_folder, write_whole
-    from pbgnet.preprocessing import TablePreprocessor
     from pbgnet.report import render_report
 
-    preprocessor = TablePreprocessor(parse_numbers=is_csv(data))
-    pipeline = make_certified_pipeline(PBGNetClassifier(**parameters), preprocessor=preprocessor).fit(X, y)
-    model = pipeline.certified_model_
-    assert model is not None
-    tested = None if test is None else measure_test_set(model, test, reading)
-    page = render_report(model, pipeline.history_, X, y, tested=None if tested is None else tested.counts)
+    rule = None if groups is None else _grouped(groups, parameters)
+    pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, parameters)
+    tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
+    compared = measure_comparison(model, X, y, data) if compare else None
+    page = render_report(
+        model,
+        history,
+        X,
+        y,
+        tested=None if tested is None else tested.counts,
+        compared=None if compared is None else compared.named,
+    )
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        write_model(model, fresh)
+        _write(model, fresh)
         save_reading(fresh, reading, model)
+        save_history(fresh, history)
         if tested is not None:
             save_record(fresh / TEST_SET, TEST_SCHEMA, tested)
+        if compared is not None:
+            save_record(fresh / COMPARED, COMPARED_SCHEMA, compared)
         write_whole(fresh / REPORT, page)
-    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested)
+    if keep is not None:
+        keep_classifier(pipeline, keep, overwrite)
+    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
 
 
-def _check_rows(y: "NDArray[Any]", target: str) -> None:
-    """Raise unless there are rows of two classes."""
+def _fit(
+    X: Any,  # noqa: N803
+    y: Any,
+    preprocessor: "TablePreprocessor",
+    models: Sequence[str],
+    prior_rows: "SplitRecord | None",
+    parameters: dict[str, Any],
+) -> tuple[Any, Any, list[dict[str, Any]]]:
+    """Fit a network or other classifiers; return the pipeline, what is certified, and the history."""
+    from pbgnet.estimators import HeldOutPipeline, PBGNetClassifier, make_certified_pipeline
+
+    if models:
+        listed = models[0] if len(models) == 1 else list(models)
+        others = HeldOutPipeline(listed, preprocessor=preprocessor, **parameters)
+        others.fit(X, y, prior_rows=prior_rows)
+        return others, others.certified_predictions_, []
+    classifier = PBGNetClassifier(**parameters)
+    pipeline: Any = make_certified_pipeline(classifier, preprocessor=preprocessor)
+    pipeline.fit(X, y, prior_rows=prior_rows)
+    return pipeline, pipeline.certified_model_, pipeline.history_
+
+
+def _grouped(column: str, parameters: dict[str, Any]) -> "SplitRecord":
+    """Return the rule that keeps rows with one value of a column together."""
+    from pbgnet.certificates import by_hash_of
+
+    return by_hash_of(column, parameters["prior_fraction"], parameters["random_state"])
+
+
+def _write(model: "CertifiedModel | CertifiedPredictions", folder: Path) -> None:
+    """Write what is certified into a folder that is there."""
+    from pbgnet.certificates import CertifiedModel, write_model, write_predictions
+
+    if isinstance(model, CertifiedModel):
+        write_model(model, folder)
+    else:
+        write_predictions(model, folder)
+
+
+def _check_rows(y: "NDArray[Any]", target: str, *, several: bool = False) -> None:
+    """Raise unless there are rows of two classes, or of several where these can be told apart."""
     counts = Counter(y.tolist())
     if len(counts) == 1:
         raise LabelError(
             f"Column {target!r} holds one class only, {next(iter(counts))!r}; two are needed to learn from."
         )
-    if len(counts) > 2:
+    if len(counts) > 2 and not several:
         common = counts.most_common(4)
         listed = ", ".join(f"{value!r} ({count} rows)" for value, count in common)
         more = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
@@ -122,17 +199,19 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for values that would fail only after minutes of work."""
     import torch
 
-    from pbgnet.choices import CERTIFICATES
-    from pbgnet.training import ALGORITHMS as REGISTRY
+    from pbgnet.choices import ALGORITHMS, CERTIFICATES
     from pbgnet.validation import check_name
 
-    name = parameters.get("algorithm", "pbgnet_pre")
-    known = [known for known, algorithm in REGISTRY.items() if algorithm.certified]
-    if name in REGISTRY and name not in known:
+    name = parameters.get("algorithm", "ensemble")
+    known = [known for known in ALGORITHMS if known != "mlp"]
+    if name == "mlp":
         raise OptionError(
             f"The algorithm {name!r} has no certificate to save; choose one of {', '.join(known)}."
         )
     check_name("algorithm", name, known)
+    if parameters.get("class_weight") is not None:
+        check_name("class_weight", parameters["class_weight"], ["balanced"])
+    check_name("prior_training", parameters.get("prior_training", "paper"), ["paper", "thorough"])
     check_name("certificate", parameters.get("certificate", "auto"), CERTIFICATES)
     for option in ("confidence", "prior_fraction"):
         if not 0 < parameters.get(option, 0.5) < 1:

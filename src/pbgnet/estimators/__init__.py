@@ -1,7 +1,16 @@
 """Classifiers for scikit-learn that come with a certificate."""
 
+from pbgnet.estimators.alternatives import compare_classifiers
 from pbgnet.estimators.certified_pipeline import CertifiedPipeline, make_certified_pipeline
+from pbgnet.estimators.held_out_pipeline import HeldOutPipeline
 from pbgnet.estimators.pbgd_classifier import PBGDClassifier
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 
-__all__ = ["CertifiedPipeline", "PBGDClassifier", "PBGNetClassifier", "make_certified_pipeline"]
+__all__ = [
+    "CertifiedPipeline",
+    "HeldOutPipeline",
+    "PBGDClassifier",
+    "PBGNetClassifier",
+    "compare_classifiers",
+    "make_certified_pipeline",
+]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pbgnet.certificates import (
     DUPLICATES_ADVICE,
+    Certificate,
     CertifiedModel,
     Classes,
     Inputs,
@@ -30,18 +31,21 @@ from pbgnet.certificates import (
     Terms,
     certify_prepared,
 )
+from pbgnet.estimators.ensembles import in_encoding
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.exceptions import (
+    ClassNeverAnsweredWarning,
     DomainError,
     DuplicateRowsWarning,
     FewRowsWarning,
     InterruptedFitWarning,
     LabelError,
+    MajorityNotBeatenWarning,
     OptionError,
 )
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, prepare_rows
-from pbgnet.preprocessing import column_names
-from pbgnet.training import FitResult
+from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+from pbgnet.training import EnsembleChoice, FitResult
 from pbgnet.validation import check_readable
 
 FEWEST_ROWS = 10
@@ -61,6 +65,12 @@ OUTSIDE = PreprocessingRecord(
     "outside",
     "the classifier was given numbers; what was done to them before, for example by other steps of a "
     "pipeline, is not part of the certificate",
+)
+
+BINNED = PreprocessingRecord(
+    "outside",
+    "the classifier was given numbers, and cut them into bins on the prior rows, which is part of the "
+    "certificate; what was done to them before, for example by other steps of a pipeline, is not",
 )
 
 
@@ -87,6 +97,7 @@ class CertifiedClassifier(CertifiedPredictor):
     network_: AggregatedNetwork | TanhNetwork
     history_: list[dict[str, float | int | str]]
     row_fingerprints_: NDArray[np.uint64]
+    preprocessor_: TablePreprocessor | None
     single_row_fingerprints_: NDArray[np.uint64]  # rounded to float32
 
     def __sklearn_tags__(self) -> Any:
@@ -97,6 +108,14 @@ class CertifiedClassifier(CertifiedPredictor):
     def _sets_rows_apart(self) -> bool:
         """Whether a part of the rows trains the prior."""
         return False
+
+    def _make_preprocessor(self, table: Any) -> TablePreprocessor | None:
+        """Make what is to be fitted on the prior rows of a table of numbers; nothing unless said."""
+        return None
+
+    def _route(self) -> str:
+        """Return the certificate that is asked for, by its name in `pbgnet.choices.CERTIFICATES`."""
+        return str(self.certificate)
 
     @abstractmethod
     def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
@@ -142,11 +161,16 @@ class CertifiedClassifier(CertifiedPredictor):
             with numbers_in_range():
                 features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             table = X if hasattr(X, "columns") else features
-            inputs = Inputs(two_classes(labels), column_names(table))
+            classes = two_classes(labels)
             seeds = self.draw_seeds()
             rows = LabelledRows(table, labels)
             split = self.split_rows(rows, seeds, prior_rows)
-            self.fit_prepared(PreparedTable(rows, inputs, split), seeds, preprocessing=OUTSIDE)
+            preprocessor = self._make_preprocessor(table)
+            if preprocessor is not None and split.prior_rows.size:
+                preprocessor.fit(take_rows(table, split.prior_rows))
+            inputs = Inputs(classes, column_names(table), preprocessor)
+            record = OUTSIDE if preprocessor is None else BINNED
+            self.fit_prepared(PreparedTable(rows, inputs, split), seeds, preprocessing=record)
         return self
 
     def check_parameters(self) -> None:
@@ -198,6 +222,8 @@ class CertifiedClassifier(CertifiedPredictor):
         """
         warn_of_few_rows(table.n_rows)
         result = self._learn(table, seeds[1:])
+        if isinstance(result.prior_choice, EnsembleChoice):
+            table = in_encoding(table, result.prior_choice.encoding)
         model = None
         if isinstance(result.network, AggregatedNetwork):
             model = certify_prepared(
@@ -208,14 +234,15 @@ class CertifiedClassifier(CertifiedPredictor):
                     float(self.confidence),
                     int(self.n_priors),
                     self.constant,
-                    str(self.certificate),
+                    self._route(),
                     bool(self.class_conditional),
                 ),
                 preprocessing=preprocessing,
                 prior_margins=None if result.prior_choice is None else result.prior_choice.margins,
             )
         self.classes_ = table.inputs.classes.array
-        self.n_features_in_ = table.features.shape[1]
+        self.n_features_in_ = int(table.rows.X.shape[1])
+        self.preprocessor_ = table.inputs.preprocessor
         # The certificate may speak of the prior's vote; then the prior is what answers.
         self.network_ = result.network if model is None else model.network
         self.history_, self.certified_model_ = result.history, model
@@ -239,6 +266,13 @@ class CertifiedClassifier(CertifiedPredictor):
         check_readable("X", X)
         with numbers_in_range():
             features = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        if self.preprocessor_ is not None:
+            named = hasattr(X, "columns") and hasattr(self.preprocessor_, "feature_names_in_")
+            features = self.preprocessor_.encode(X) if named else self.preprocessor_.encode_array(features)
+        return self.answer(features)
+
+    def answer(self, features: Any) -> NDArray[np.float64]:
+        """Return the aggregate G for rows that are preprocessed already: an array, or sparse, or binned."""
         unit = isinstance(self.network_, AggregatedNetwork)
         outputs = []
         with torch.no_grad():
@@ -329,6 +363,8 @@ def _warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
             DuplicateRowsWarning,
             stacklevel=4,
         )
+    if model is not None:
+        _warn_of_shortcomings(model.certificate)
     if result.interrupted:
         certified = "" if model is None else " and certified"
         warnings.warn(
@@ -337,3 +373,14 @@ def _warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
             InterruptedFitWarning,
             stacklevel=4,
         )
+
+
+def _warn_of_shortcomings(certificate: Certificate) -> None:
+    """Warn where the classifier is not shown to be of use; its certificate says it in the same words."""
+    found: dict[type[Warning], bool] = {
+        MajorityNotBeatenWarning: not certificate.beats_majority,
+        ClassNeverAnsweredWarning: bool(certificate.inputs.never_answered),
+    }
+    kinds = [kind for kind, there in found.items() if there]
+    for kind, told in zip(kinds, certificate.shortcomings, strict=True):
+        warnings.warn(told, kind, stacklevel=5)

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import _fit_context, clone
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,11 +19,12 @@ from pbgnet.certificates import (
     VerificationReport,
 )
 from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
+from pbgnet.estimators.held_out_pipeline import HeldOutPipeline
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor
-from pbgnet.exceptions import DtypeError, LabelError, ShapeError
+from pbgnet.estimators.table_labels import check_labels
+from pbgnet.exceptions import DtypeError, OptionError
 from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
-from pbgnet.validation import check_readable
 
 
 class CertifiedPipeline(CertifiedPredictor):
@@ -126,7 +126,7 @@ class CertifiedPipeline(CertifiedPredictor):
                 "A sparse matrix needs no such preprocessing: give it to PBGNetClassifier directly."
             )
         table = as_table(X)
-        labels = _check_labels(y, table)
+        labels = check_labels(y, table)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
         classifier.check_parameters()
         classes = two_classes(labels)
@@ -138,7 +138,7 @@ class CertifiedPipeline(CertifiedPredictor):
         names = column_names(table)
         prepared = PreparedTable(rows, Inputs(classes, names, preprocessor), split)
         self.classifier_ = classifier.fit_prepared(prepared, seeds)
-        self.preprocessor_, self.classes_ = preprocessor, classifier.classes_
+        self.preprocessor_, self.classes_ = classifier.preprocessor_, classifier.classes_
         self.n_features_in_ = table.shape[1]
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -149,7 +149,8 @@ class CertifiedPipeline(CertifiedPredictor):
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class."""
         check_is_fitted(self)
-        return self.classifier_.decision_function(self.preprocessor_.transform(as_table(X)))
+        assert self.preprocessor_ is not None
+        return self.classifier_.answer(self.preprocessor_.encode(as_table(X)))
 
     def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
         """Recompute every number of the certificate from the table that was given to fit."""
@@ -186,43 +187,44 @@ class CertifiedPipeline(CertifiedPredictor):
 
 
 def make_certified_pipeline(
-    classifier: CertifiedClassifier | None = None,
+    classifier: Any = None,
     *,
-    preprocessor: TablePreprocessor | None = None,
+    preprocessor: Any = None,
     prior_fraction: float | None = None,
-) -> CertifiedPipeline:
-    """Make a `CertifiedPipeline`; what is not given is made with its defaults.
+    **settings: Any,
+) -> CertifiedPipeline | HeldOutPipeline:
+    """Make a pipeline whose preprocessing is inside the proof; what is not given is made with its defaults.
 
     Parameters
     ----------
-    classifier : PBGNetClassifier or PBGDClassifier, optional
+    classifier : classifier, str, or list of these, optional
+        `PBGNetClassifier` or `PBGDClassifier`: a `CertifiedPipeline`. Any other classifier, its name in
+        `pbgnet.choices.CLASSIFIERS`, or a list of candidates: a `HeldOutPipeline`.
     preprocessor : TablePreprocessor, optional
+        For a `HeldOutPipeline` also any transformer, or "passthrough".
     prior_fraction : float, optional
-        Share of the rows set apart for preprocessing and prior.
+        Share of the rows set apart for preprocessing and prior, or fit.
+    **settings
+        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `n_models`, `random_state`. Our own
+        classifiers have them themselves.
 
     Examples
     --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
     >>> from pbgnet.estimators import make_certified_pipeline
     >>> make_certified_pipeline().classifier
     PBGNetClassifier()
+    >>> make_certified_pipeline(HistGradientBoostingClassifier(), confidence=0.99)
+    HeldOutPipeline(classifier=HistGradientBoostingClassifier(), confidence=0.99)
     """
+    if classifier is not None and not isinstance(classifier, CertifiedClassifier):
+        if prior_fraction is not None:
+            settings["prior_fraction"] = prior_fraction
+        return HeldOutPipeline(classifier, preprocessor=preprocessor, **settings)
+    if settings:
+        raise OptionError(f"{', '.join(sorted(settings))}: set it in the classifier itself.")
     return CertifiedPipeline(
         PBGNetClassifier() if classifier is None else classifier,
         preprocessor=TablePreprocessor() if preprocessor is None else preprocessor,
         prior_fraction=prior_fraction,
     )
-
-
-def _check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
-    """Return the labels of a table that is large enough to be split, none of them missing."""
-    check_readable("y", y)
-    if getattr(table, "ndim", 2) != 2 or table.shape[1] == 0:
-        raise ShapeError(f"Expected a table of rows and columns, got shape {tuple(table.shape)}.")
-    labels: NDArray[Any] = column_or_1d(np.asarray(y))
-    n = table.shape[0]
-    if len(labels) != n:
-        raise ShapeError(f"The table has {n} rows but there are {len(labels)} labels.")
-    missing = sum(1 for label in labels.tolist() if label is None or label != label)
-    if missing:
-        raise LabelError(f"{missing} of {n} labels are missing; drop those rows.")
-    return labels

@@ -7,14 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.aggregation import METHODS, Aggregation, make_aggregation
 from pbgnet.bounds import split_delta
-from pbgnet.certificates import PreparedTable, PriorRecord, delta_of
+from pbgnet.certificates import MOST_MEMBERS, PreparedTable, PriorRecord, delta_of
 from pbgnet.choices import CERTIFICATES
 from pbgnet.estimators.base import CertifiedClassifier, choose_device
+from pbgnet.estimators.ensembles import HIDDEN_LAYER_SIZES, ensemble_recipe
 from pbgnet.exceptions import DomainError, OptionError
+from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import (
     ALGORITHMS,
     SOLVERS,
@@ -29,6 +32,7 @@ from pbgnet.training import (
     Solver,
     Start,
     TrainingData,
+    fit_ensemble,
 )
 from pbgnet.validation import check_readable, positive_int
 
@@ -36,6 +40,7 @@ from pbgnet.validation import check_readable, positive_int
 SMALL_BATCH, LARGE_BATCH, MANY_ROWS = 32, 64, 20_000
 MOST_EPOCHS, PRETRAINING_EPOCHS = 150, 20
 VALIDATION_FRACTION = 0.2
+PAPER_HIDDEN_LAYER_SIZES = (10,)
 
 
 class PBGNetClassifier(CertifiedClassifier):
@@ -43,11 +48,14 @@ class PBGNetClassifier(CertifiedClassifier):
 
     Parameters
     ----------
-    hidden_layer_sizes : int or sequence of int, default=(10,)
-        Neurons per hidden layer; empty for a linear classifier.
-    algorithm : {"pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="pbgnet_pre"
-        The paper's learning algorithms. "pbgnet_pre" trains the prior on a part of the rows and
-        minimises the bound on the others; "pbgnet" minimises it on all rows from a random prior;
+    hidden_layer_sizes : "auto", int or sequence of int, default="auto"
+        Neurons per hidden layer; empty for a linear classifier. "auto" is 20 for "ensemble", and 10, as in
+        the paper, for the others.
+    algorithm : {"ensemble", "pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="ensemble"
+        "ensemble" trains several networks on a part of the rows by the log loss, choosing by cross-validation
+        among them what is best chosen so, and its errors are counted on the other rows: the best classifier
+        for most tables. The others are the paper's algorithms. "pbgnet_pre" trains the prior on a part of the
+        rows and minimises the bound on the others; "pbgnet" minimises it on all rows from a random prior;
         "pbgnet_l" and "pbgnet_l_bnd" minimise the loss and select on validation rows or by the bound;
         "mlp" is a tanh network without a certificate.
     confidence : float, default=0.95
@@ -57,7 +65,16 @@ class PBGNetClassifier(CertifiedClassifier):
     n_samples : int, default=100
         Sign vectors per example of "monte_carlo", the paper's T.
     prior_fraction : float, default=0.5
-        Share of the rows that trains the prior ("pbgnet_pre").
+        Share of the rows that trains the prior ("ensemble", "pbgnet_pre").
+    n_members : int, default=5
+        Networks of "ensemble": each is trained without one of so many folds, and they answer together.
+    class_weight : "balanced", dict or None, default=None
+        How much rows of each class count in training "ensemble", as in scikit-learn; scaled to a mean of 1.
+        It is used on the prior rows alone: the certificate speaks of the plain error rate all the same, which
+        it most often raises. See `class_conditional` for a bound that counts both classes alike.
+    preprocessing : {"auto", "none"}, default="auto"
+        Whether "ensemble" cuts numbers into bins and scales them, as learned from the prior rows, as part of
+        the model. Sparse rows, and those of the other algorithms, are used as they are.
     prior_training : {"paper", "thorough"}, default="paper"
         How "pbgnet_pre" trains its prior: 20 epochs as in the paper; or until it is good, choosing among
         several ways on validation rows of its own, after which the bound is minimised by L-BFGS alone.
@@ -74,23 +91,28 @@ class PBGNetClassifier(CertifiedClassifier):
         double it; "vote" bounds the error rate of the vote through several networks; "held-out" counts
         the errors of the prior's vote, which is then what predicts. "auto" computes "vote" and "held-out"
         at half of delta each and deploys what has the smaller bound; without a trained prior it takes the
-        better of "seeger" and "mixture", at half of delta each.
+        better of "seeger" and "mixture", at half of delta each. For "ensemble" it is "held-out".
     class_conditional : bool, default=False
-        Also bound the error rate among rows of each class; delta is then shared by three rates.
+        Also bound the error rate among rows of each class, and their mean, the balanced error rate; delta is
+        then shared by three rates.
     n_restarts : int, default=1
         Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
     n_priors : int, default=1
         Number of priors among which you select by looking at the certificates or at the certified rows:
         see Notes.
     batch_size : int or "auto", default="auto"
-        Rows per step of Adam; "auto" is the paper's choice, 32, and 64 from 20 000 rows on. The hybrid
-        solver, whose Adam only looks for a good basin of the bound, takes 256 for that.
+        Rows per step of Adam; "auto" is 32 to 256 for "ensemble", and for the others the paper's choice, 32,
+        and 64 from 20 000 rows on. The hybrid solver, whose Adam only looks for a good basin of the bound,
+        takes 256 for that.
     learning_rate : float, default=0.1
-        First learning rate of Adam, also for the prior of "pbgnet_pre".
+        First learning rate of Adam, also for the prior of "pbgnet_pre"; that of "ensemble" falls to 0,
+        from half of it where rows are many.
     max_epochs : int, default=None
-        Most epochs of Adam; 8 for the hybrid solver and 150 for Adam alone unless given.
+        Most epochs of Adam. Unless given: for "ensemble" enough for 800 steps, and 40 at least; 8 for the
+        hybrid solver and 150 for Adam alone.
     weight_decay : float, default=None
-        L2 penalty of "mlp", "pbgnet_l" and "pbgnet_l_bnd"; chosen among 0, 1e-4 and 1e-6 unless given.
+        L2 penalty. Unless given it is chosen by cross-validation for "ensemble", and on validation rows among
+        0, 1e-4 and 1e-6 for "mlp", "pbgnet_l" and "pbgnet_l_bnd".
     random_state : int, RandomState instance or None, default=None
         Governs everything random: the split, the prior, the batches, the samples.
     device : str, default="auto"
@@ -119,8 +141,8 @@ class PBGNetClassifier(CertifiedClassifier):
     For one prior the certificate holds for every posterior at once: `n_restarts`, `solver`, `objective`
     and `max_epochs` may be chosen freely after looking at certificates (`certificate` may not: "auto"
     pays for what it looks at). Every further *prior* that could have been chosen costs confidence: other
-    hidden layers, seeds, prior fractions or rows, and for "pbgnet_pre" also another `learning_rate`,
-    `batch_size`, `aggregation`, `n_samples` or `prior_training`, which train the prior. If you compare k
+    hidden layers, seeds, prior fractions or rows, and for "ensemble" and "pbgnet_pre" everything else that
+    trains the prior: `learning_rate`, `batch_size`, `n_members`, `class_weight` and so on. If you compare k
     such fits, or let `GridSearchCV` compare them on rows that are certified afterwards, set
     ``n_priors=k`` in all of them.
 
@@ -132,10 +154,8 @@ class PBGNetClassifier(CertifiedClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import FunctionTransformer
     >>> from pbgnet.estimators import PBGNetClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = FunctionTransformer(lambda X: (X + 1e-3) ** 0.25).transform(X)  # fixed, so inside the proof
     >>> classifier = PBGNetClassifier(random_state=0).fit(X, y)
     >>> classifier.certificate_.inputs.n
     285
@@ -145,11 +165,18 @@ class PBGNetClassifier(CertifiedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CertifiedClassifier._parameter_constraints,
-        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
-        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "hidden_layer_sizes": [
+            StrOptions({"auto"}),
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "algorithm": [StrOptions({"ensemble", *ALGORITHMS})],
         "aggregation": [StrOptions(set(METHODS))],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_members": [Interval(Integral, 1, MOST_MEMBERS, closed="both")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "preprocessing": [StrOptions({"auto", "none"})],
         "prior_training": [StrOptions({"paper", "thorough"})],
         "solver": [StrOptions(set(SOLVERS))],
         "objective": [StrOptions({"seeger", "catoni"})],
@@ -162,13 +189,16 @@ class PBGNetClassifier(CertifiedClassifier):
 
     def __init__(
         self,
-        hidden_layer_sizes: ArrayLike = (10,),
+        hidden_layer_sizes: ArrayLike = "auto",
         *,
-        algorithm: str = "pbgnet_pre",
+        algorithm: str = "ensemble",
         confidence: float = 0.95,
         aggregation: str = "fourier",
         n_samples: int = 100,
         prior_fraction: float = 0.5,
+        n_members: int = 5,
+        class_weight: str | dict[Any, Any] | None = None,
+        preprocessing: str = "auto",
         prior_training: str = "paper",
         solver: str = "hybrid",
         objective: str = "seeger",
@@ -191,6 +221,9 @@ class PBGNetClassifier(CertifiedClassifier):
         self.aggregation = aggregation
         self.n_samples = n_samples
         self.prior_fraction = prior_fraction
+        self.n_members = n_members
+        self.class_weight = class_weight
+        self.preprocessing = preprocessing
         self.prior_training = prior_training
         self.solver = solver
         self.objective = objective
@@ -208,9 +241,25 @@ class PBGNetClassifier(CertifiedClassifier):
         self.verbose = verbose
 
     def _sets_rows_apart(self) -> bool:
-        return ALGORITHMS[self.algorithm].uses_prior_rows
+        return self._is_ensemble() or ALGORITHMS[self.algorithm].uses_prior_rows
+
+    def _is_ensemble(self) -> bool:
+        return self.algorithm == "ensemble"
+
+    def _make_preprocessor(self, table: Any) -> TablePreprocessor | None:
+        if not self._is_ensemble() or self.preprocessing == "none" or sparse.issparse(table):
+            return None
+        return TablePreprocessor()
+
+    def _route(self) -> str:
+        # Its prior is its posterior, so that no bound through several networks can be smaller than the count.
+        return "held-out" if self._is_ensemble() and self.certificate == "auto" else str(self.certificate)
 
     def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
+        if self._is_ensemble():
+            return self._learn_ensemble(table, seeds)
+        if self.class_weight is not None:
+            raise OptionError(f"class_weight is for 'ensemble', not for {self.algorithm!r}; leave it out.")
         algorithm = ALGORITHMS[self.algorithm]
         if algorithm.minimises_bound and self.weight_decay is not None:
             raise OptionError(
@@ -237,9 +286,28 @@ class PBGNetClassifier(CertifiedClassifier):
             recipe = replace(recipe, prior=prior)
         return algorithm.fit(recipe, data(table.split.certified_rows), verbose=int(self.verbose))
 
+    def _learn_ensemble(self, table: PreparedTable, seeds: list[int]) -> FitResult:
+        device = choose_device(self.device)
+        recipe = ensemble_recipe(
+            table,
+            hidden_layer_sizes=self._hidden_layer_sizes(),
+            aggregation=self._aggregation(seeds[2], device),
+            n_members=int(self.n_members),
+            learning_rate=float(self.learning_rate),
+            weight_decay=None if self.weight_decay is None else float(self.weight_decay),
+            batch_size=None if self.batch_size == "auto" else int(self.batch_size),
+            max_epochs=None if self.max_epochs is None else int(self.max_epochs),
+            class_weight=self.class_weight,
+            seeds=seeds,
+            device=device,
+        )
+        return fit_ensemble(recipe, verbose=int(self.verbose))
+
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
         if result.prior_kind == "pretrained":
-            text = "trained on the prior rows by minimising the linear loss"
+            loss = "log" if self._is_ensemble() else "linear"
+            text = f"trained on the prior rows by minimising the {loss} loss"
+            text += "" if self.class_weight is None else ", rows weighted by their class"
             return PriorRecord("pretrained", description=text, n_rows=n_prior_rows)
         return PriorRecord(
             "random",
@@ -251,9 +319,6 @@ class PBGNetClassifier(CertifiedClassifier):
     def _recipe(self, n_rows: int, n_features: int, seeds: list[int], device: str) -> Recipe:
         prior_seed, batch_seed, sample_seed = seeds
         algorithm, solver = ALGORITHMS[self.algorithm], self._solver()
-        check_readable("hidden_layer_sizes", self.hidden_layer_sizes)
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object)).tolist()
-        hidden_layer_sizes = tuple(positive_int("hidden_layer_sizes", size) for size in sizes)
         course = solver.course or self._paper_course(n_rows, MOST_EPOCHS)
         if self.batch_size != "auto":
             course = replace(course, batch_size=int(self.batch_size))
@@ -262,7 +327,7 @@ class PBGNetClassifier(CertifiedClassifier):
         decays = algorithm.default_weight_decay
         return Recipe(
             start=Start.drawn(
-                n_features, hidden_layer_sizes, prior_seed, self._aggregation(sample_seed, device)
+                n_features, self._hidden_layer_sizes(), prior_seed, self._aggregation(sample_seed, device)
             ),
             replicas=Replicas.restarts(
                 int(self.n_restarts),
@@ -280,6 +345,14 @@ class PBGNetClassifier(CertifiedClassifier):
             epochs=EpochChoice(VALIDATION_FRACTION, batch_seed, (algorithm.rule,)),
         )
 
+    def _hidden_layer_sizes(self) -> tuple[int, ...]:
+        given = self.hidden_layer_sizes
+        if isinstance(given, str):  # "auto"
+            return HIDDEN_LAYER_SIZES if self._is_ensemble() else PAPER_HIDDEN_LAYER_SIZES
+        check_readable("hidden_layer_sizes", given)
+        sizes = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
+        return tuple(positive_int("hidden_layer_sizes", size) for size in sizes)
+
     def _paper_course(self, n_rows: int, max_epochs: int) -> Course:
         batch_size = SMALL_BATCH if n_rows < MANY_ROWS else LARGE_BATCH
         return Course(batch_size if self.batch_size == "auto" else int(self.batch_size), max_epochs)
@@ -290,7 +363,8 @@ class PBGNetClassifier(CertifiedClassifier):
 
     def _solver(self) -> Solver:
         """Return the solver at work: the loss is minimised by Adam alone."""
-        return SOLVERS[self.solver if ALGORITHMS[self.algorithm].minimises_bound else "adam"]
+        minimises_bound = not self._is_ensemble() and ALGORITHMS[self.algorithm].minimises_bound
+        return SOLVERS[self.solver if minimises_bound else "adam"]
 
     def _aggregation(self, seed: int, device: str) -> Aggregation:
         """Make the aggregation of the training; refuse combinations that cannot work."""

@@ -12,7 +12,7 @@ from pbgnet.certificates import ExportedNetwork
 from pbgnet.exceptions import DamagedFileError, DomainError
 from pbgnet.export.dependency import check_runtime, import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
-from pbgnet.export.table import read_table
+from pbgnet.export.table import NUMBERS_DTYPE, read_table
 from pbgnet.files import as_path
 from pbgnet.networks import class_indices
 from pbgnet.validation import positive_int
@@ -74,7 +74,7 @@ class OnnxClassifier:
             check_seal(content)  # before the bytes are handed to the runtime
             self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
             self.metadata = Metadata.from_texts(self._session.get_modelmeta().custom_metadata_map)
-            _check_inputs(self._session, self.metadata.dtype)
+            _check_inputs(self._session, self.metadata)
         except DamagedFileError as error:
             raise DamagedFileError(f"{path} cannot be used. {error}") from error
         except Exception as error:  # the runtime has its own kinds, without a common base
@@ -87,7 +87,7 @@ class OnnxClassifier:
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return G in [-1, 1] (aggregate), or -1 and 1 (sign network), for each row.
+        """Return G (aggregate), or -1 and 1 (sign network), for each row; of members their mean.
 
         Parameters
         ----------
@@ -129,35 +129,32 @@ class OnnxClassifier:
         if preprocessor is None:
             rows = self.metadata.inputs.features(X, self.n_features_in_)
             for start in range(0, rows.shape[0], step):
-                yield {"x": self._numbers(rows[start : start + step], gaps=False)}
+                yield {"x": self._numbers(rows[start : start + step])}
             return
         numbers, texts = read_table(X, preprocessor)
         for start in range(0, len(numbers), step):
-            feed = {
-                "x": self._numbers(numbers[start : start + step], gaps=True),
-                "text": texts[start : start + step],
-            }
+            feed = {"x": numbers[start : start + step], "text": texts[start : start + step]}
             yield {name: part for name, part in feed.items() if part.shape[1] > 0}
 
-    def _numbers(self, rows: Any, gaps: bool) -> NDArray[Any]:
-        """Return rows dense in the precision of the file; NaN and infinity may stand for gaps in a table."""
+    def _numbers(self, rows: Any) -> NDArray[Any]:
+        """Return rows dense in the precision of the file."""
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+        if not np.isfinite(dense).all():
+            raise DomainError("The rows hold NaN or infinity. Impute or drop such rows.")
         with np.errstate(over="ignore"):
             numbers = np.ascontiguousarray(dense, dtype=self.metadata.dtype)
-        finite = np.isfinite(dense)
-        if not gaps and not finite.all():
-            raise DomainError("The rows hold NaN or infinity. Impute or drop such rows.")
-        if not np.isfinite(numbers[finite]).all():
+        if not np.isfinite(numbers).all():
             raise DomainError("A number is too large for a file in float32; export in float64.")
         return numbers
 
 
-def _check_inputs(session: Any, dtype: str) -> None:
+def _check_inputs(session: Any, metadata: Metadata) -> None:
     """Raise `DamagedFileError` unless the graph takes numbers of the precision the file states."""
+    stated = metadata.dtype if metadata.inputs.preprocessor is None else NUMBERS_DTYPE.name
     for entry in session.get_inputs():
         found = {"tensor(float)": "float32", "tensor(double)": "float64"}.get(entry.type)
-        if entry.name == "x" and found != dtype:
-            raise DamagedFileError(f"It takes numbers in {found or entry.type}, but says {dtype}.")
+        if entry.name == "x" and found != stated:
+            raise DamagedFileError(f"It takes numbers in {found or entry.type}, but says {stated}.")
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

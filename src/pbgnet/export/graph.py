@@ -48,8 +48,8 @@ class Graph:
         """Store numbers in the precision of the graph."""
         return self.store(np.array(value, dtype=self.dtype), name)
 
-    def indices(self, values: Sequence[int]) -> str:
-        """Store axes, sizes or positions."""
+    def indices(self, values: Sequence[int] | NDArray[np.int64]) -> str:
+        """Store axes, sizes, positions or codes."""
         return self.store(np.array(values, dtype=np.int64))
 
     def store(self, array: NDArray[Any], name: str | None = None) -> str:

@@ -25,23 +25,36 @@ Complex = tuple[str, str]
 
 
 def add_network(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork) -> str:
-    """Add the output of a network for rows of shape (n, d_0): shape (n,)."""
+    """Add the output of a network for rows of shape (n, d_0): shape (n,).
+
+    Networks side by side are members: they are computed together, and the output is the mean of theirs.
+    Values inside have the shape (M, n, m), with M = 1 for a single network.
+    """
     if isinstance(network, SignNetwork):
         values = _add_sign_layers(graph, x, network)
     else:
         values = _add_means(graph, x, network)
-    return graph.op("Squeeze", values, graph.indices([1]))
+    kind = "Squeeze" if n_members(network) is None else "ReduceMean"
+    options = {} if kind == "Squeeze" else {"keepdims": 0}
+    return graph.op(kind, values, graph.indices([0, 2]), **options)
+
+
+def n_members(network: AggregatedNetwork | SignNetwork) -> int | None:
+    """Return the number M of networks whose mean a file answers with; None without an axis for them."""
+    leading = network.architecture.leading
+    return leading[0] if leading else None
 
 
 def workspace_per_row(network: AggregatedNetwork | SignNetwork, dtype: torch.dtype) -> int:
     """Return how many numbers the largest layer holds at once for one row."""
+    count = n_members(network) or 1
     if isinstance(network, SignNetwork):
-        return max(layer.weight.shape[1] for layer in network.layers)
+        return max((count if k else 1) * layer.weight.shape[-1] for k, layer in enumerate(network.layers))
     first, *rest = network.layers
     sizes = [first.n_neurons * _erf_nodes().largest_count]
     # The product so far, a factor, and their products.
     sizes += [8 * layer.n_neurons * _nodes(layer.weight, dtype).largest_count for layer in rest]
-    return max(sizes)
+    return count * max(sizes)
 
 
 def _add_sign_layers(graph: Graph, x: str, network: SignNetwork) -> str:
@@ -53,30 +66,35 @@ def _add_sign_layers(graph: Graph, x: str, network: SignNetwork) -> str:
     values = x
     for k, layer in enumerate(network.layers):
         # The operation Sign would answer 0 at 0.
-        above = graph.op("Greater", _product(graph, _inputs(graph, layer, values), k, layer), zero)
-        values = graph.op("Where", above, plus, minus)
+        product = _product(graph, _inputs(graph, layer, values, n_axes=2 if k == 0 else 3), k, layer)
+        values = graph.op("Where", graph.op("Greater", product, zero), plus, minus)
     return values
 
 
 def _add_means(graph: Graph, x: str, network: AggregatedNetwork) -> str:
     """G(x), in [-1, 1] (paper, Eq. 4 and 16)."""
     first, *rest = network.layers
-    mean = _erf(graph, _product(graph, _unit_rows(graph, _inputs(graph, first, x)), 0, first))
+    rows = _unit_rows(graph, _inputs(graph, first, x, n_axes=2))
+    mean = _erf(graph, _product(graph, rows, 0, first))
     for k, layer in enumerate(rest, start=1):
-        mean = _fourier_layer(graph, _inputs(graph, layer, mean), k, layer.weight.detach())
+        mean = _fourier_layer(graph, _inputs(graph, layer, mean, n_axes=3), k, layer.weight.detach())
     return mean
 
 
-def _inputs(graph: Graph, layer: Layer, values: str) -> str:
-    return graph.append(values, int(layer.intercept), 1.0)
+def _inputs(graph: Graph, layer: Layer, values: str, n_axes: int) -> str:
+    return graph.append(values, int(layer.intercept), 1.0, n_axes)
 
 
 def _product(graph: Graph, inputs: str, k: int, layer: Layer) -> str:
-    return graph.op("Gemm", inputs, _stored(graph, k, layer.weight.detach()), transB=1)
+    """Inputs (n, d) or (M, n, d) times the weights of each member: shape (M, n, m)."""
+    weights = graph.op("Transpose", _stored(graph, k, layer.weight.detach()), perm=[0, 2, 1])
+    return graph.op("MatMul", inputs, weights)
 
 
 def _stored(graph: Graph, k: int, weight: Tensor) -> str:
-    return graph.constant(weight.numpy(), f"weight_{k}")
+    """The weights as they are, seen with an axis for members: shape (M, m, d)."""
+    stored = graph.constant(weight.numpy(), f"weight_{k}")
+    return stored if weight.ndim == 3 else graph.op("Unsqueeze", stored, graph.indices([0]))
 
 
 def _nodes(weight: Tensor, dtype: torch.dtype) -> FourierNodes:
@@ -107,29 +125,30 @@ def _erf(graph: Graph, value: str) -> str:
     reach = graph.op("Clip", value, graph.constant(-ERF_REACH), graph.constant(ERF_REACH))
     angles = graph.op(
         "Mul",
-        graph.op("Unsqueeze", reach, graph.indices([2])),
+        graph.op("Unsqueeze", reach, graph.indices([3])),
         graph.constant(nodes.positions().numpy()),
     )
-    return _weighted_sum(graph, graph.op("Sin", angles), nodes)
+    return graph.op("Squeeze", _weighted_sum(graph, graph.op("Sin", angles), nodes), graph.indices([3]))
 
 
 def _fourier_layer(graph: Graph, mean: str, k: int, weight: Tensor) -> str:
-    """`(2/pi) sum_k exp(-t_k^2/2) Im prod_i f_i(t_k) / (k + 1/2)`, shape (n, d) to (n, m).
+    """`(2/pi) sum_k exp(-t_k^2/2) Im prod_i f_i(t_k) / (k + 1/2)`, shape (M, n, d) to (M, n, m).
 
     The factors are f_i(t) = cos(a_i t) + 1j g_i sin(a_i t), for means g and a = w / sqrt(d). Inputs are
     taken in groups. The product over a group is a polynomial in its means, real in the even monomials and
     imaginary in the odd ones, whose coefficients depend on the weights alone: a matrix product computes
-    it. The groups are multiplied one after the other, so that memory is O(n m K) whatever d is.
+    it. The groups are multiplied one after the other, so that memory is O(M n m K) whatever d is.
     """
     nodes = _nodes(weight, torch.float32 if graph.dtype == np.float32 else torch.float64)
-    m, n_nodes = len(weight), nodes.largest_count
-    size = min(GROUP, weight.shape[1])
-    n_groups = math.ceil(weight.shape[1] / size)
-    added = n_groups * size - weight.shape[1]
-    weights = graph.append(_stored(graph, k, weight), added, 0.0)  # a weight of 0 has the factor 1
-    scaled = graph.op("Mul", weights, graph.constant(1 / math.sqrt(weight.shape[1])))
+    nodes = nodes.reshape((-1,))  # of each member
+    members, (m, d) = nodes.count.numel(), weight.shape[-2:]
+    size = min(GROUP, d)
+    n_groups = math.ceil(d / size)
+    added = n_groups * size - d
+    weights = graph.append(_stored(graph, k, weight), added, 0.0, n_axes=3)  # a weight of 0 has the factor 1
+    scaled = graph.op("Mul", weights, graph.constant(1 / math.sqrt(d)))
     groups = zip(
-        _monomials(graph, graph.append(mean, added, 0.0), n_groups, size),
+        _monomials(graph, graph.append(mean, added, 0.0, n_axes=3), members, n_groups, size),
         _coefficients(graph, scaled, nodes, n_groups, size),
         strict=True,
     )
@@ -140,33 +159,34 @@ def _fourier_layer(graph: Graph, mean: str, k: int, weight: Tensor) -> str:
         for (even, odd), (real, imaginary) in groups
     ]
     _, imaginary = functools.reduce(functools.partial(_times, graph), factors)
-    flat = graph.op("Squeeze", imaginary, graph.indices([0]))
-    return _weighted_sum(graph, graph.op("Reshape", flat, graph.indices([0, m, n_nodes])), nodes)
+    values = graph.op("Reshape", imaginary, graph.indices([members, -1, nodes.largest_count]))
+    return graph.op("Reshape", _weighted_sum(graph, values, nodes), graph.indices([members, -1, m]))
 
 
-def _monomials(graph: Graph, mean: str, n_groups: int, size: int) -> list[Complex]:
-    """Even and odd monomials of the means of each group, shapes (1, n, 2^(size - 1))."""
-    grouped = graph.op("Reshape", mean, graph.indices([0, n_groups, size]))
-    grouped = graph.append(graph.op("Transpose", grouped, perm=[1, 0, 2]), 1, 1.0, n_axes=3)
-    first, *others, one = graph.split(grouped, size + 1, axis=2)
+def _monomials(graph: Graph, mean: str, members: int, n_groups: int, size: int) -> list[Complex]:
+    """Even and odd monomials of the means of each group, shapes (1, M, n, 2^(size - 1))."""
+    grouped = graph.op("Reshape", mean, graph.indices([members, -1, n_groups, size]))
+    grouped = graph.append(graph.op("Transpose", grouped, perm=[2, 0, 1, 3]), 1, 1.0, n_axes=4)
+    first, *others, one = graph.split(grouped, size + 1, axis=3)
     even, odd = one, first
     for g in others:
         even, odd = (
-            graph.op("Concat", even, graph.op("Mul", odd, g), axis=2),
-            graph.op("Concat", odd, graph.op("Mul", even, g), axis=2),
+            graph.op("Concat", even, graph.op("Mul", odd, g), axis=3),
+            graph.op("Concat", odd, graph.op("Mul", even, g), axis=3),
         )
     return _by_group(graph, (even, odd), n_groups)
 
 
 def _coefficients(graph: Graph, a: str, nodes: FourierNodes, n_groups: int, size: int) -> list[Complex]:
-    """What multiplies the monomials, in their order: shapes (1, 2^(size - 1), m K) for each group.
+    """What multiplies the monomials, in their order: shapes (1, M, 2^(size - 1), m K) for each group.
 
     From (E + 1j O)(cos + 1j g sin): E cos - g O sin, and O cos + g E sin. They are computed from the
     weights when a runtime loads the file, which keeps it small.
     """
-    shape = graph.indices([n_groups, size, -1, 1])
-    grouped = graph.op("Reshape", graph.op("Transpose", a, perm=[1, 0]), shape)
-    angles = graph.op("Mul", grouped, graph.constant(nodes.positions().numpy()))
+    members = nodes.count.numel()
+    shape = graph.indices([n_groups, size, members, -1, 1])
+    grouped = graph.op("Reshape", graph.op("Transpose", a, perm=[2, 0, 1]), shape)
+    angles = graph.op("Mul", grouped, graph.constant(nodes.positions().numpy()[:, None]))
     cosines = graph.split(graph.op("Cos", angles), size, axis=1)
     sines = graph.split(graph.op("Sin", angles), size, axis=1)
     even, odd = cosines[0], sines[0]
@@ -176,8 +196,10 @@ def _coefficients(graph: Graph, a: str, nodes: FourierNodes, n_groups: int, size
             graph.op("Concat", graph.op("Mul", even, cosine), against, axis=1),
             graph.op("Concat", graph.op("Mul", odd, cosine), graph.op("Mul", even, sine), axis=1),
         )
-    flat = graph.indices([n_groups, 2 ** (size - 1), -1])
-    return _by_group(graph, (graph.op("Reshape", even, flat), graph.op("Reshape", odd, flat)), n_groups)
+    flat = graph.indices([n_groups, members, 2 ** (size - 1), -1])
+    by_member = (graph.op("Transpose", values, perm=[0, 2, 1, 3, 4]) for values in (even, odd))
+    real, imaginary = (graph.op("Reshape", values, flat) for values in by_member)
+    return _by_group(graph, (real, imaginary), n_groups)
 
 
 def _by_group(graph: Graph, values: Complex, n_groups: int) -> list[Complex]:
@@ -192,8 +214,10 @@ def _times(graph: Graph, left: Complex, right: Complex) -> Complex:
 
 
 def _weighted_sum(graph: Graph, values: str, nodes: FourierNodes) -> str:
-    """The sum over the nodes, (n, m, K) to (n, m), cut to [-1, 1] where the exact value lies."""
+    """The sum over the nodes, (..., K) to (..., 1), cut to [-1, 1] where the exact value lies.
+
+    Nodes of members take values (M, l, K).
+    """
     # As a matrix of one column: the runtime refuses a vector here if there are no rows.
-    sums = graph.op("MatMul", values, graph.constant(nodes.coefficients().numpy()[:, None]))
-    sums = graph.op("Squeeze", sums, graph.indices([2]))
+    sums = graph.op("MatMul", values, graph.constant(nodes.coefficients().numpy()[..., None]))
     return graph.op("Clip", sums, graph.constant(-1.0), graph.constant(1.0))

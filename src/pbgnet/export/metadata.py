@@ -25,7 +25,8 @@ COVERS = {
     ),
     "sign": (
         "The certificate covers the vote, the sign of the aggregate, and not this file, which holds the "
-        "plain sign network with the same weights. Certify it through its disagreement with the vote."
+        "plain sign network with the same weights, or the mean of one per member. Certify it through "
+        "its disagreement with the vote."
     ),
 }
 OF_THIS_FILE = "The certificate covers this file, through its disagreement with a certified vote."

@@ -21,7 +21,13 @@ from pbgnet.export.dependency import import_onnx
 from pbgnet.export.graph import Graph, check_opset
 from pbgnet.export.layers import add_network, workspace_per_row
 from pbgnet.export.metadata import Metadata, coverage, seal_file
-from pbgnet.export.table import add_preprocessing, missing_text, numeric_columns, text_columns
+from pbgnet.export.table import (
+    add_preprocessing,
+    missing_text,
+    numeric_columns,
+    preprocessing_per_row,
+    text_columns,
+)
 from pbgnet.files import as_path, write_whole
 from pbgnet.networks import AggregatedNetwork, SignNetwork
 from pbgnet.validation import check_finite, check_kind, check_name
@@ -50,9 +56,10 @@ def export_onnx(
         reads rows of numbers and answers with the labels -1 and 1.
     path : path
     network : {"sign", "aggregate"}, default="sign"
-        The plain sign network, or the aggregate G by its Fourier sum, whose sign is the vote.
+        The plain sign network, or the aggregate G by its Fourier sum, whose sign is the vote. Of a network
+        with members the mean of theirs, either way.
     dtype : {"float64", "float32"}, default="float64"
-        Precision of the numbers in the file and of its input.
+        Precision of the numbers in the file and of its input; those of a table are read in float64.
     opset : int, default=20
         Version of the set of ONNX operators.
     certificate : Certificate, optional
@@ -105,8 +112,9 @@ def export_onnx(
     if target.exists() and not overwrite:
         raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
     inputs = model.inputs if isinstance(model, CertifiedModel) else Inputs(Classes((-1, 1)))
-    written = _written(model, network, dtype)
-    metadata = _describe(proof, network, dtype, written, inputs)
+    source = _source(model, network)
+    written = _written(source, network, dtype)
+    metadata = _describe(proof, network, dtype, written, inputs, str(source.architecture))
     if certificate is not None:
         _check_counted(certificate, metadata.exported_network)
     try:
@@ -129,18 +137,23 @@ def _draw(written: AggregatedNetwork | SignNetwork, inputs: Inputs, dtype: str) 
     return graph
 
 
-def _written(model: object, network: str, dtype: str) -> AggregatedNetwork | SignNetwork:
-    """Return the network to write: float64 on the CPU, its weights rounded to the precision of the file."""
+def _source(model: object, network: str) -> AggregatedNetwork | SignNetwork:
+    """Return the network to be exported, on the CPU and in float64 where it is an aggregate."""
     found: object = model.network if isinstance(model, CertifiedModel) else model
-    if isinstance(found, AggregatedNetwork):
-        found = certifiable(found)
-    else:
-        found = _check_sign_network(found, network)
-    weights = [weight.detach().cpu().to(DTYPES[dtype]).double() for weight in found.weights]
+    return certifiable(found) if isinstance(found, AggregatedNetwork) else _check_sign_network(found, network)
+
+
+def _written(
+    source: AggregatedNetwork | SignNetwork, network: str, dtype: str
+) -> AggregatedNetwork | SignNetwork:
+    """Return the network to write: float64 on the CPU, its weights rounded to the precision of the file."""
+    weights = [weight.detach().cpu().to(DTYPES[dtype]).double() for weight in source.weights]
     for k, weight in enumerate(weights):
         check_finite(f"weights[{k}]", weight, f"It cannot be exported in {dtype}.")
-    kind = SignNetwork if network == "sign" else AggregatedNetwork
-    return kind(weights, intercept=found.architecture.intercept)
+    sizes = source.architecture
+    if network == "sign":
+        return SignNetwork(weights, intercept=sizes.intercept)
+    return AggregatedNetwork(weights, intercept=sizes.intercept, members=sizes.n_members is not None)
 
 
 def _check_sign_network(model: object, network: str) -> SignNetwork:
@@ -212,17 +225,19 @@ def _describe(
     dtype: str,
     written: AggregatedNetwork | SignNetwork,
     inputs: Inputs,
+    architecture: str,
 ) -> Metadata:
     table = inputs.preprocessor
+    workspace = workspace_per_row(written, DTYPES[dtype])
     return Metadata(
         network=network,
         dtype=dtype,
-        architecture=str(written.architecture),
+        architecture=architecture,
         inputs=inputs,
         numeric_columns=None if table is None else tuple(column.name for column in numeric_columns(table)),
         text_columns=None if table is None else tuple(column.name for column in text_columns(table)),
         missing_text=None if table is None else missing_text(table),
-        workspace=workspace_per_row(written, DTYPES[dtype]),
+        workspace=workspace if table is None else max(workspace, preprocessing_per_row(table)),
         weights_fingerprint=fingerprint_tensors(list(written.weights)),
         covers=coverage(network, certificate),
         statement="" if certificate is None else certificate.statement,

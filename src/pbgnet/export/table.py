@@ -2,7 +2,12 @@
 
 Numbers and texts cannot share a tensor, so a table becomes two inputs: `x` with the numeric columns, NaN
 where a value is missing, and `text` with the categorical ones. Columns without a value in the fitted rows
-are left out of both.
+are left out of both. Numbers are only compared, and in float64 whatever the precision of the file: rounded
+first, one could fall into another bin.
+
+The operations are those of the preprocessor: every cell becomes a code, and what codes stand for is looked
+up. Codes are counted through all columns here, as in the arrays of `CodeBook`. Columns stand on the first
+axis until the end, for choosing along the first axis copies whole columns and is many times faster.
 """
 
 from collections.abc import Sequence
@@ -11,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.export.dependency import import_onnx
 from pbgnet.export.graph import Graph
 from pbgnet.preprocessing import (
-    LARGEST_SCALED,
     CategoricalColumn,
+    CodeBook,
     Column,
     NumericColumn,
     TablePreprocessor,
@@ -24,6 +30,9 @@ from pbgnet.preprocessing import (
 )
 
 UNKNOWN = "<unknown>"
+
+NUMBERS_DTYPE = np.dtype(np.float64)
+"""Of the input `x` of a table."""
 
 
 def numeric_columns(preprocessor: TablePreprocessor) -> list[NumericColumn]:
@@ -44,25 +53,27 @@ def missing_text(preprocessor: TablePreprocessor) -> str:
 
 def add_preprocessing(graph: Graph, preprocessor: TablePreprocessor) -> str:
     """Add the inputs of a table and what `TablePreprocessor.transform` does to them: (n, n_features_out_)."""
-    parts: list[str] = []
-    order: dict[str, list[int]] = {}  # where the outputs of each column are among all parts
-    width = 0
-    if numeric := numeric_columns(preprocessor):
-        parts += _numbers(graph, numeric)
-        order = {column.name: [k] for k, column in enumerate(numeric)}
-        width = len(numeric)
-        for column in numeric:
-            if column.missing:
-                order[column.name].append(width)
-                width += 1
-    if texts := text_columns(preprocessor):
-        parts += _texts(graph, texts, missing_text(preprocessor))
-        for text in texts:
-            order[text.name] = list(range(width, width + len(text.outputs)))
-            width += len(text.outputs)
-    joined = graph.op("Concat", *parts, axis=1)
-    wanted = [k for column in preprocessor.columns_ for k in order.get(column.name, [])]
-    return graph.op("Gather", joined, graph.indices(wanted), axis=1)
+    book, missing = preprocessor.book_, missing_text(preprocessor)
+    numeric, texts = numeric_columns(preprocessor), text_columns(preprocessor)
+    used = [column.name for column in _coded(preprocessor)]
+    starts = dict(zip(used, book.starts[:-1].tolist(), strict=True))
+    parts = []
+    if numeric:
+        parts.append(_number_codes(graph, numeric, [starts[column.name] for column in numeric]))
+    if texts:
+        text = graph.input("text", len(texts), np.dtype(object))
+        # Along the last axis: along the first, onnxruntime 1.31 copies no more than one text of each row.
+        for k, column in enumerate(texts):
+            values = graph.op("Gather", text, graph.indices([k]), axis=1)
+            parts.append(_text_codes(graph, values, column, starts[column.name], missing))
+    place = {column.name: k for k, column in enumerate([*numeric, *texts])}
+    codes = _chosen(graph, graph.op("Concat", *parts, axis=0), [place[name] for name in used])
+    return graph.op("Transpose", _add_outputs(graph, codes, book), perm=[1, 0])
+
+
+def preprocessing_per_row(preprocessor: TablePreprocessor) -> int:
+    """Return how many numbers the preprocessing holds at once for one row: copies of what comes out."""
+    return 4 * int(preprocessor.n_features_out_)
 
 
 def read_table(
@@ -70,59 +81,97 @@ def read_table(
     preprocessor: TablePreprocessor,
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return the inputs `x` and `text` of a table; raises and warns as the preprocessor does."""
-    preprocessor.transform(X)  # for its errors and warnings: the operations of a file can give none
+    codes = preprocessor.encode(X).codes
     names = [column.name for column in preprocessor.columns_] if column_names(X) is not None else None
+    read = list(zip(read_columns(X, names), preprocessor.columns_, strict=True))
+    numbers = [finite_numbers(column)[0] for column, fitted in read if isinstance(fitted, NumericColumn)]
     missing = missing_text(preprocessor)
-    columns = list(zip(read_columns(X, names), preprocessor.columns_, strict=True))
-    numbers = [finite_numbers(column)[0] for column, fitted in columns if isinstance(fitted, NumericColumn)]
     texts = [
-        _read_texts(column, fitted, missing)
-        for column, fitted in columns
+        _code_texts(fitted, missing)[codes[:, k]]
+        for k, fitted in enumerate(_coded(preprocessor))
         if isinstance(fitted, CategoricalColumn)
     ]
-    n_rows = len(numbers[0] if numbers else texts[0])
-    return _side_by_side(numbers, n_rows, np.float64), _side_by_side(texts, n_rows, object)
+    return _side_by_side(numbers, len(codes), np.float64), _side_by_side(texts, len(codes), object)
 
 
-def _numbers(graph: Graph, columns: Sequence[NumericColumn]) -> list[str]:
-    """All scaled columns, then where those with gaps in the fitted rows are missing."""
-    x = graph.input("x", len(columns))
-    medians, means, scales = (
-        graph.constant([[getattr(column, name) for column in columns]])
-        for name in ("median", "mean", "scale")
-    )
+def _coded(preprocessor: TablePreprocessor) -> list[NumericColumn | CategoricalColumn]:
+    """Return the columns that have codes, in order."""
+    kinds = NumericColumn | CategoricalColumn
+    return [column for column in preprocessor.columns_ if isinstance(column, kinds)]
+
+
+def _number_codes(graph: Graph, columns: Sequence[NumericColumn], starts: Sequence[int]) -> str:
+    """Count the thresholds up to each number by halving, for all columns at once: codes, shape (c, n)."""
+    x = graph.op("Transpose", graph.input("x", len(columns), NUMBERS_DTYPE), perm=[1, 0])
+    # Behind the thresholds of each column stands infinity, which no number reaches.
+    ends = np.cumsum([column.n_bins for column in columns])
+    offsets = ends - [column.n_bins for column in columns]
+    thresholds = np.concatenate([[*column.thresholds, np.inf] for column in columns])
+    table, last = graph.store(thresholds), graph.indices(ends[:, None] - 1)
+    found = graph.indices(offsets[:, None])
+    for k in reversed(range(max(column.n_bins - 1 for column in columns).bit_length())):
+        probe = graph.op("Min", graph.op("Add", found, graph.indices([2**k - 1])), last)
+        above = graph.op("GreaterOrEqual", x, graph.op("Gather", table, probe))
+        found = graph.op("Where", above, graph.op("Add", found, graph.indices([2**k])), found)
+    first = np.array(starts)[:, None]
+    codes = graph.op("Add", found, graph.indices(first - offsets[:, None]))
+    gaps = np.array([column.encode(Column(column.name, np.array([np.nan]), None))[0] for column in columns])
     absent = graph.op("Or", graph.op("IsNaN", x), graph.op("IsInf", x))
-    filled = graph.op("Where", absent, medians, x)
-    largest = min(LARGEST_SCALED, float(np.finfo(graph.dtype).max))
-    scaled = graph.op("Div", graph.op("Sub", filled, means), scales)
-    parts = [graph.op("Clip", scaled, graph.constant(-largest), graph.constant(largest))]
-    if gaps := [k for k, column in enumerate(columns) if column.missing]:
-        parts.append(graph.op("Gather", _as_numbers(graph, absent), graph.indices(gaps), axis=1))
-    return parts
+    return graph.op("Where", absent, graph.indices(first + gaps), codes)
 
 
-def _texts(graph: Graph, columns: Sequence[CategoricalColumn], missing: str) -> list[str]:
-    """One part per column: 1 at its category, or at the last place where it is missing."""
-    text = graph.input("text", len(columns), np.dtype(object))
-    parts = []
-    for k, column in enumerate(columns):
-        values = graph.op("Gather", text, graph.indices([k]), axis=1)
-        known = [*column.categories, *([missing] if column.missing else [])]
-        parts.append(_as_numbers(graph, graph.op("Equal", values, graph.store(np.array([known])))))
-    return parts
+def _text_codes(graph: Graph, values: str, column: CategoricalColumn, start: int, missing: str) -> str:
+    """Compare texts (n, 1) with all that have a code of their own, of which one at most is equal: (1, n)."""
+    unknown = _unlike(UNKNOWN, set(column.categories))
+    texts = [*column.categories, None, unknown]
+    *known, otherwise = column.encode(Column(column.name, None, texts))[0].tolist()
+    equal = graph.op("Equal", values, graph.store(np.array([[*column.categories, missing]])))
+    more = graph.op("Where", equal, graph.indices(np.array(known) - otherwise), graph.indices([0]))
+    codes = graph.op(
+        "Add", graph.op("ReduceSum", more, graph.indices([1]), keepdims=0), graph.indices([start + otherwise])
+    )
+    return graph.op("Unsqueeze", codes, graph.indices([0]))
+
+
+def _add_outputs(graph: Graph, codes: str, book: CodeBook) -> str:
+    """Write out codes (c, n) as `CodeBook.dense` does: values, steps and others, then in their order."""
+    parts: list[str] = []
+    places: list[NDArray[np.int64]] = []
+    with_value = np.flatnonzero(book.value_output >= 0)
+    if with_value.size:
+        parts.append(graph.op("Gather", graph.constant(book.value), _chosen(graph, codes, with_value)))
+        places.append(book.value_output[with_value])
+    of_step = np.repeat(np.arange(book.n_columns), book.n_steps)
+    if of_step.size:
+        step = np.concatenate([np.arange(n_steps) for n_steps in book.n_steps])
+        counts = graph.op("Gather", graph.indices(book.steps_on), codes)
+        above = graph.op("Greater", _chosen(graph, counts, of_step), graph.indices(step[:, None]))
+        parts.append(_as_numbers(graph, above))
+        places.append(book.first_step[of_step] + step)
+    others = np.flatnonzero(book.other_output >= 0)  # each is the output of one code
+    if others.size:
+        of_other = np.searchsorted(book.starts, others, side="right") - 1
+        equal = graph.op("Equal", _chosen(graph, codes, of_other), graph.indices(others[:, None]))
+        parts.append(_as_numbers(graph, equal))
+        places.append(book.other_output[others])
+    return _chosen(graph, graph.op("Concat", *parts, axis=0), np.argsort(np.concatenate(places)))
+
+
+def _chosen(graph: Graph, values: str, columns: Sequence[int] | NDArray[np.int64]) -> str:
+    return graph.op("Gather", values, graph.indices(columns), axis=0)
 
 
 def _as_numbers(graph: Graph, truth: str) -> str:
-    return graph.op("Where", truth, graph.constant(1.0), graph.constant(0.0))
+    element = import_onnx().helper.np_dtype_to_tensor_dtype(graph.dtype)
+    return graph.op("Cast", truth, to=element)
 
 
-def _read_texts(column: Column, fitted: CategoricalColumn, missing: str) -> NDArray[Any]:
-    """The category of each row, as the column itself finds it; a text that is none where it finds none."""
-    known = [*fitted.categories, *([missing] if fitted.missing else [])]
-    found = np.zeros((column.n_rows, len(known)))
-    fitted.encode(column, found)
-    unknown = _unlike(UNKNOWN, {*known, missing})
-    return np.where(found.any(axis=1), np.array(known, dtype=object)[found.argmax(axis=1)], unknown)
+def _code_texts(column: CategoricalColumn, missing: str) -> NDArray[Any]:
+    """Return a text that has each code of a column: its category, or one that is none."""
+    unknown = _unlike(UNKNOWN, {*column.categories, missing})
+    texts = [*column.categories, *[unknown] * column.rare, *[missing] * column.missing]
+    # What has no output: with rare ones in the fitted rows a missing value alone, else unknown ones as well.
+    return np.array([*texts, missing if column.rare else unknown], dtype=object)
 
 
 def _side_by_side(columns: Sequence[NDArray[Any]], n_rows: int, dtype: type) -> NDArray[Any]:

@@ -27,6 +27,11 @@ BACKENDS = {
 
 # Operations and their implementations. Where a backend has none of its own, PyTorch's is used.
 KERNELS = {
+    "binned": {
+        "torch": "pbgnet.kernels.binned.binned_torch",
+        "numba": "pbgnet.kernels.binned.binned_numba",
+        "triton": "pbgnet.kernels.binned.binned_triton",
+    },
     "fourier": {
         "torch": "pbgnet.kernels.fourier_torch",
         "numba": "pbgnet.kernels.fourier_numba",

@@ -5,6 +5,9 @@ import math
 import torch
 from torch import Tensor
 
+# Below this chance of being right the log loss goes on as its tangent: float32 has lost the digits of G.
+SMALLEST_CHANCE = 1e-6
+
 
 def first_means(product: Tensor, intercept: bool) -> Tensor:
     """Return `erf(w . x / sqrt(2))` (Eq. 4: rows have length 1), and the constant 1 where asked for.
@@ -45,3 +48,19 @@ def linear_loss(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     agreement = (y * output).mean(dim=-1, dtype=torch.float64)
     slope = (y * (-0.5 / output.shape[-1])).expand_as(output)
     return 0.5 - 0.5 * agreement, slope
+
+
+def log_loss(output: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return the mean of `-ln((1 + y G) / 2)` of each replica, float64, and its derivative in every G.
+
+    The logarithm of the chance that a drawn network is right; unlike the linear loss it does not give up
+    on examples that are answered wrongly. Parameters and returns are those of `linear_loss`; the loss of an
+    example is multiplied by its weight, of the shape of y, where there is one.
+    """
+    chance = 0.5 + 0.5 * (y * output)
+    cut = chance.clamp_min(SMALLEST_CHANCE)
+    loss = (cut - chance) / SMALLEST_CHANCE - cut.log()
+    slope = y * (-0.5 / output.shape[-1]) / cut
+    if weight is not None:
+        loss, slope = loss * weight, slope * weight
+    return loss.mean(dim=-1, dtype=torch.float64), slope

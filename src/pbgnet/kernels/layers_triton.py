@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pbgnet.kernels.layers_torch import log_loss  # noqa: F401 - a few element-wise operations
+
 BLOCK = 512
 
 _HALF_ROOT = tl.constexpr(0.70710678118654752)  # 1 / sqrt(2)

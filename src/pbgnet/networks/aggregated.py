@@ -43,6 +43,9 @@ class AggregatedNetwork(nn.Module):
         weight like the others, noise included, so the theory holds word for word.
     aggregation : str or Aggregation, default="fourier"
         How the layers above the first are computed.
+    members : bool, default=False
+        Whether the last leading axis counts members: networks of which one is drawn first, so that G is the
+        mean of theirs, and the divergence that of their divergences (docs/theory/members.md).
 
     Attributes
     ----------
@@ -71,9 +74,10 @@ class AggregatedNetwork(nn.Module):
         *,
         intercept: bool = True,
         aggregation: str | Aggregation = "fourier",
+        members: bool = False,
     ) -> None:
         super().__init__()
-        self.architecture = Architecture.of(weights, intercept)
+        self.architecture = Architecture.of(weights, intercept, members)
         self.aggregation = make_aggregation(aggregation)
         self.weights = nn.ParameterList([nn.Parameter(weight.detach().clone()) for weight in weights])
         prior = weights if prior_weights is None else prior_weights
@@ -139,6 +143,7 @@ class AggregatedNetwork(nn.Module):
             ],
             intercept=self.architecture.intercept,
             aggregation=self.aggregation,
+            members=self.architecture.n_members is not None,
         )
 
     @property
@@ -159,12 +164,14 @@ class AggregatedNetwork(nn.Module):
         values = first.means(rows, validate_args=validate_args)
         for layer in rest:
             values = layer.means(values, validate_args=validate_args)
+        if self.architecture.n_members is not None:
+            values = values.mean(dim=-3)
         return self.architecture.as_output(values)
 
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
     ) -> tuple[Tensor, Pullback]:
-        """Return G, unchecked, and what maps a gradient of it to those of the weights.
+        """Return G, unchecked, and what maps a gradient of it to those of the weights; without members.
 
         What training calls: the derivatives are written out, which saves the graph of autograd.
 
@@ -199,8 +206,12 @@ class AggregatedNetwork(nn.Module):
         return output, pull_back
 
     def divergence(self, *, validate_args: bool = True) -> Tensor:
-        """KL(posterior || prior) of the tree network (Eq. 17), a mean over outputs: float64, shape (...)."""
-        return tree_divergence(list(self.weights), self.prior_weights, validate_args=validate_args)
+        """KL(posterior || prior) of the tree network (Eq. 17), a mean over outputs: float64, shape (...).
+
+        That of members is their mean: one of them is drawn, with the same chances before and after.
+        """
+        own = tree_divergence(list(self.weights), self.prior_weights, validate_args=validate_args)
+        return self.architecture.mean_of_members(own)
 
     def error_bound(self) -> Tensor:
         """Proved bound on |computed - exact| of each output for any example: shape (...) or (..., r).
@@ -216,10 +227,17 @@ class AggregatedNetwork(nn.Module):
         error = first.error_bound()
         for layer in rest:
             error = layer.error_bound(error)
-        return self.architecture.as_output(error).clamp_max(2.0)  # both outputs lie in [-1, 1]
+        error = error.clamp_max(2.0)  # both outputs lie in [-1, 1]
+        if self.architecture.n_members is not None:  # a mean of M numbers in [-1, 1] errs by M units at most
+            unit = torch.finfo(self.weights[0].dtype).eps
+            error = error.mean(dim=-2) + (self.architecture.n_members + 2) * unit
+        return self.architecture.as_output(error).clamp_max(2.0)
 
     def sign_network(self) -> SignNetwork:
-        """Return the plain network f with the posterior means as weights; the bounds do not cover it."""
+        """Return the plain network f with the posterior means as weights; the bounds do not cover it.
+
+        That of members is a network for each, side by side.
+        """
         return SignNetwork(list(self.weights), intercept=self.architecture.intercept)
 
     def extra_repr(self) -> str:

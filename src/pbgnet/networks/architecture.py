@@ -23,9 +23,11 @@ class Architecture:
     intercept : bool
         Whether each layer has a constant input.
     replicas : tuple of int
-        Leading axes of the weights; empty for a single network.
+        Leading axes of the weights, that of the members left out; empty for a single network.
     n_outputs : int
         Number r of output neurons, all above the same hidden layers.
+    n_members : int or None
+        Number of networks whose mean is the output; None for a network that has no axis for members.
     """
 
     n_features: int
@@ -33,6 +35,12 @@ class Architecture:
     intercept: bool
     replicas: tuple[int, ...]
     n_outputs: int = 1
+    n_members: int | None = None
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The leading axes of the weights: replicas, then members."""
+        return self.replicas if self.n_members is None else (*self.replicas, self.n_members)
 
     @property
     def n_layers(self) -> int:
@@ -40,8 +48,11 @@ class Architecture:
         return len(self.hidden_layer_sizes) + 1
 
     @classmethod
-    def of(cls, weights: Sequence[Tensor] | Tensor, intercept: bool) -> "Architecture":
-        """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept)."""
+    def of(cls, weights: Sequence[Tensor] | Tensor, intercept: bool, members: bool = False) -> "Architecture":
+        """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept).
+
+        With `members`, the last of the leading axes counts networks whose mean is the output.
+        """
         check_layers("weights", weights)
         check_kind("intercept", intercept, bool)
         if not weights:
@@ -66,6 +77,9 @@ class Architecture:
                 )
         if weights[-1].shape[-2] == 0:
             raise ShapeError("The last layer has no neurons; it needs one per output.")
+        leading = tuple(weights[0].shape[:-2])
+        if members and (not leading or leading[-1] == 0):
+            raise ShapeError(f"Members need an axis of their own, at least one long; there is {leading}.")
         n_features = weights[0].shape[-1] - intercept
         if n_features < 1:
             raise ShapeError("The first layer has no inputs besides the intercept.")
@@ -73,13 +87,18 @@ class Architecture:
             n_features=n_features,
             hidden_layer_sizes=tuple(weight.shape[-2] for weight in weights[:-1]),
             intercept=intercept,
-            replicas=tuple(weights[0].shape[:-2]),
+            replicas=leading[:-1] if members else leading,
             n_outputs=weights[-1].shape[-2],
+            n_members=leading[-1] if members else None,
         )
 
     def as_output(self, values: Tensor) -> Tensor:
         """Return values (..., r) of the last layer as users see them: one output has no axis of its own."""
         return values[..., 0] if self.n_outputs == 1 else values
+
+    def mean_of_members(self, values: Tensor) -> Tensor:
+        """Return the mean of values (..., M) over the members, the last axis; as they are without members."""
+        return values if self.n_members is None else values.mean(dim=-1)
 
     def from_output(self, values: Tensor) -> Tensor:
         """Give outputs, or a gradient of them, the axis (..., r) of the last layer again."""
@@ -97,14 +116,15 @@ class Architecture:
                 f"This network takes examples of shape (..., n, {self.n_features}), got {tuple(x.shape)}."
             )
         try:
-            torch.broadcast_shapes(x.shape[:-2], self.replicas)
+            torch.broadcast_shapes(x.shape[:-2], self.leading)
         except RuntimeError as error:
             raise ShapeError(
                 f"The leading axes of the examples {tuple(x.shape)} do not broadcast with the replicas "
-                f"{self.replicas}."
+                f"{self.leading}."
             ) from error
 
     def __str__(self) -> str:
         sizes = "-".join(map(str, (self.n_features, *self.hidden_layer_sizes, self.n_outputs)))
+        members = f", members={self.n_members}" if self.n_members is not None else ""
         replicas = f", replicas={self.replicas}" if self.replicas else ""
-        return f"{sizes}, intercept={self.intercept}{replicas}"
+        return f"{sizes}, intercept={self.intercept}{members}{replicas}"

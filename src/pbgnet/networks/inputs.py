@@ -9,10 +9,18 @@ from scipy import sparse
 from torch import Tensor
 
 from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.networks.binned import BinnedRows
 from pbgnet.networks.sparse import SparseRows
+from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import check_finite, refuse_masked
 
-PreparedRows = Tensor | SparseRows
+PreparedRows = Tensor | SparseRows | BinnedRows
+
+DENSE_OUTPUTS = 16
+"""Up to how many outputs per column a CPU multiplies faster than it looks up what codes stand for."""
+
+DENSE_NUMBERS = 1 << 30
+"""How many numbers a GPU, which always multiplies faster, is given written out."""
 
 
 def append_one(values: Tensor) -> Tensor:
@@ -23,11 +31,11 @@ def append_one(values: Tensor) -> Tensor:
 def prepare_rows(
     x: Any, *, unit: bool, intercept: bool, dtype: torch.dtype, device: torch.device | str
 ) -> PreparedRows:
-    """Prepare an array or sparse matrix of shape (n, d) for the first layer of a network.
+    """Prepare an array, sparse matrix or binned table of shape (n, d) for the first layer of a network.
 
     Parameters
     ----------
-    x : ndarray or scipy sparse array or matrix
+    x : ndarray, scipy sparse array or matrix, or BinnedTable
     unit : bool
         Whether to bring rows to length 1, in float64 before rounding to `dtype`.
     intercept : bool
@@ -35,6 +43,10 @@ def prepare_rows(
     dtype : torch.dtype
     device : torch.device or str
     """
+    if isinstance(x, BinnedTable):
+        if intercept and _better_as_codes(x, torch.device(device)):
+            return BinnedRows.of(x, unit=unit, dtype=dtype, device=device)
+        x = x.toarray()
     if sparse.issparse(x):
         return SparseRows(x, intercept=intercept, unit=unit, dtype=dtype, device=device)
     refuse_masked("x", x)
@@ -45,6 +57,14 @@ def prepare_rows(
     elif intercept:
         rows = append_one(rows)
     return rows.to(device, dtype)
+
+
+def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
+    """Whether rows are kept as codes: docs/speed.md has the measurements."""
+    n_rows, n_outputs = table.shape
+    if device.type == "cuda":
+        return n_rows * n_outputs > DENSE_NUMBERS
+    return n_outputs > DENSE_OUTPUTS * table.book.n_columns
 
 
 def unit_rows(x: Tensor, intercept: bool) -> Tensor:
@@ -79,6 +99,8 @@ def first_product_with_pullback(
     """Return `first_product`, and what maps a gradient of it (..., n, m) to that of the weights."""
     if isinstance(rows, Tensor):
         return (weight @ rows.mT).mT, lambda grad: grad.mT @ rows
+    if isinstance(rows, BinnedRows):
+        return rows.times_with_pullback(weight)
     leaf = weight.detach().requires_grad_()
     with torch.enable_grad():
         product = rows.times(leaf)

@@ -16,6 +16,8 @@ COLOURS = {
     "good-ground": ("#e7f4ec", "#16291f"),
     "warn": ("#8a4600", "#f5b971"),
     "warn-ground": ("#fdf1e3", "#2d2216"),
+    "bad": ("#9b1c14", "#ff9c93"),
+    "bad-ground": ("#fde9e7", "#351a18"),
     # Blue and vermilion: told apart by every kind of colour vision.
     "better": ("#005a8c", "#6cbcf0"),
     "worse": ("#a83f00", "#f5a36c"),

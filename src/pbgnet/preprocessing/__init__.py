@@ -1,6 +1,8 @@
 """From a table of mixed types to numbers, in a way that keeps the proof valid."""
 
-from pbgnet.preprocessing.columns import LARGEST_SCALED, CategoricalColumn, NumericColumn, finite_numbers
+from pbgnet.preprocessing.binned import BinnedTable, CodeBook
+from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericColumn, coded, finite_numbers
+from pbgnet.preprocessing.numerals import parse_number, read_numbers
 from pbgnet.preprocessing.table_preprocessor import TablePreprocessor
 from pbgnet.preprocessing.tables import (
     Column,
@@ -10,25 +12,28 @@ from pbgnet.preprocessing.tables import (
     column_names,
     count_rows,
     is_frame,
-    parse_number,
     read_columns,
     take_rows,
 )
 
 __all__ = [
-    "LARGEST_SCALED",
+    "BinnedTable",
     "CategoricalColumn",
+    "CodeBook",
     "Column",
+    "DateColumn",
     "NumericColumn",
     "TablePreprocessor",
     "as_numbers",
     "as_table",
     "check_columns",
+    "coded",
     "column_names",
     "count_rows",
     "finite_numbers",
     "is_frame",
     "parse_number",
     "read_columns",
+    "read_numbers",
     "take_rows",
 ]

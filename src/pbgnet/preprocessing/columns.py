@@ -1,27 +1,33 @@
 """What is learned about one column from the fitted rows, and what it becomes."""
 
 import math
-from collections import Counter
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError
-from pbgnet.preprocessing.tables import Column, parse_number
-from pbgnet.records import Positive, Record
+from pbgnet.preprocessing.binned import NO_OUTPUT, ColumnBook
+from pbgnet.preprocessing.dates import DAY, LAYOUTS, MOST_DAYS, PARTS, part_of, read_dates
+from pbgnet.preprocessing.numerals import STYLES, UNITS, read_numbers
+from pbgnet.preprocessing.tables import Column
+from pbgnet.records import Limits, Record
 
-# Only keeps the result finite when a value is absurdly far from the fitted ones.
-LARGEST_SCALED = 1e100
+NUMBERS = ("auto", "standard", "steps", "both")
+"""What a number becomes: its standardised value, steps at thresholds, or both; "auto" is left to training."""
+
+MOST_BINS = 1 << 15
+"""Most bins of a column."""
 
 
 @dataclass(frozen=True)
 class FittedColumn(Record):
     """What all kinds of columns share.
 
-    Each names the columns it becomes (`outputs`), and turns values into them (`encode`): it fills zeros of
-    shape (n, outputs) and returns the unknown values met, in order.
+    Those that are numeric or categorical turn values into codes (`encode`), and say what these codes stand
+    for (`book`). Others are made of such (`coded`): a date of several, a column that is left out of none.
     """
 
     name: str
@@ -34,54 +40,94 @@ class EmptyColumn(FittedColumn):
 
     kind: ClassVar[str] = "empty"
 
-    @property
-    def outputs(self) -> list[str]:
-        """None."""
-        return []
 
-    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
-        """Ignore the column, whatever it holds now."""
-        return []
+@dataclass(frozen=True)
+class IdColumn(FittedColumn):
+    """A column with another value in each fitted row, which names the rows: left out."""
+
+    kind: ClassVar[str] = "id"
 
 
 @dataclass(frozen=True)
 class NumericColumn(FittedColumn):
-    """Median for missing values, then (value - mean) / scale, and 1 in a second output if it was missing.
+    """A number becomes the bin it falls into, counted from 0; a missing one has a code of its own, the last.
 
-    Later text is read as the number it writes out; what is no finite number counts as missing.
+    Where the fitted rows had no missing values, a later one counts as the median. Text is read as the number
+    it writes out in the style of the fitted rows; what is no finite number counts as missing. Numbers beyond
+    those of the fitted rows fall into the first or the last bin.
     """
 
     kind: ClassVar[str] = "numeric"
 
     median: float
-    mean: float
-    scale: Positive
+    thresholds: Annotated[tuple[float, ...], Limits(longest=MOST_BINS - 1)]  # increasing; none if constant
+    values: Annotated[tuple[float, ...], Limits(longest=MOST_BINS)]  # mean of each bin, standardised
+    style: Annotated[str, Limits(choices=STYLES)] = "plain"  # in which the fitted rows write numbers as text
+    unit: Annotated[str, Limits(choices=UNITS)] = ""  # that may stand with them
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.values) != len(self.thresholds) + 1:
+            raise DomainError(
+                f"{len(self.thresholds)} thresholds make {len(self.thresholds) + 1} bins, but there are "
+                f"{len(self.values)} values."
+            )
+        if not all(low < high for low, high in pairwise(self.thresholds)):
+            raise DomainError("thresholds must increase.")
 
     @property
-    def outputs(self) -> list[str]:
-        """The column itself and, where the fitted rows had missing values, whether it was missing."""
-        return [self.name, f"{self.name}_missing"] if self.missing else [self.name]
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.values)
 
-    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
-        """Impute and scale; returns what was no finite number."""
-        numbers, unknown = finite_numbers(column)
+    def book(self, numbers: str) -> ColumnBook:
+        """The standardised value, a step at each threshold, or both; and 1 where it was missing, if any."""
+        has_value, has_steps = numbers in ("standard", "both"), numbers in ("steps", "both")
+        bins = np.arange(self.n_bins)
+        others = np.full(self.n_bins, NO_OUTPUT)
+        if self.missing:  # as the median, and with a step of its own
+            bins, others = np.append(bins, self._bins(np.array([self.median]))), np.append(others, 0)
+        names = [self.name] * has_value
+        names += [f"{self.name}>={threshold!r}" for threshold in self.thresholds] if has_steps else []
+        return ColumnBook(
+            names=(*names, *([f"{self.name}_missing"] if self.missing else [])),
+            values=np.array(self.values)[bins] if has_value else None,
+            n_steps=len(self.thresholds) if has_steps else 0,
+            steps_on=bins if has_steps else np.zeros_like(bins),
+            others=others,
+        )
+
+    def encode(self, column: Column) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the code of each row, and what was no finite number."""
+        numbers, unknown = self.read(column)
+        return self.codes(numbers), unknown
+
+    def read(self, column: Column) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the number of each row, NaN where there is none, and what was no finite number."""
+        return finite_numbers(column, self.style, self.unit)
+
+    def codes(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the codes of finite numbers, and of NaN for missing ones."""
         absent = np.isnan(numbers)
-        with np.errstate(over="ignore"):
-            scaled = (np.where(absent, self.median, numbers) - self.mean) / self.scale
-        out[:, 0] = np.clip(scaled, -LARGEST_SCALED, LARGEST_SCALED)
-        if self.missing:
-            out[:, 1] = absent
-        return unknown
+        bins = self._bins(np.where(absent, self.median, numbers))
+        return np.where(absent, self.n_bins, bins) if self.missing else bins
+
+    def _bins(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.searchsorted(np.array(self.thresholds), numbers, side="right")
 
 
 @dataclass(frozen=True)
 class CategoricalColumn(FittedColumn):
-    """One output per category of the fitted rows, and one for missing where they had it."""
+    """One output per category of the fitted rows, one for the rarer ones together, and one for missing.
+
+    The codes are those of the categories, then "rare" and "missing" where the fitted rows had such, and last
+    that of a value which is none of these: it has no output.
+    """
 
     kind: ClassVar[str] = "categorical"
 
-    categories: tuple[str, ...]  # sorted; a value that is none of them becomes all zeros
-    truncated: bool  # whether rarer categories of the fitted rows were left out
+    categories: tuple[str, ...]  # sorted
+    rare: bool  # whether rarer categories of the fitted rows were pooled, with which later ones go
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,100 +136,121 @@ class CategoricalColumn(FittedColumn):
                 f"categories must be different texts, at least one, got {self.categories!r:.60}."
             )
 
-    @property
-    def outputs(self) -> list[str]:
-        """The column and each category."""
+    def book(self, numbers: str) -> ColumnBook:
+        """One output per category."""
         names = [f"{self.name}_{category}" for category in self.categories]
-        return [*names, f"{self.name}_missing"] if self.missing else names
+        names += [f"{self.name}_rare"] * self.rare + [f"{self.name}_missing"] * self.missing
+        outputs = np.append(np.arange(len(names)), NO_OUTPUT)
+        return ColumnBook(tuple(names), None, 0, np.zeros_like(outputs), outputs)
 
-    def encode(self, column: Column, out: NDArray[np.float64]) -> list[str]:
-        """Set one output of each row to 1."""
+    def encode(self, column: Column) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the code of each row, and the values that have no output."""
+        n_named = len(self.categories)
+        nowhere = n_named + self.rare + self.missing
         codes: dict[str | None, int] = {category: k for k, category in enumerate(self.categories)}
-        if self.missing:
-            codes[None] = len(self.categories)
-        texts = column.texts if column.texts is not None else _number_texts(column.numbers)
-        found = np.array([codes.get(text, -1) for text in texts], dtype=np.int64)
-        rows = np.flatnonzero(found >= 0)
-        out[rows, found[rows]] = 1.0
-        if self.truncated or rows.size == found.size:
-            return []
-        unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(found < 0).tolist())
-        return ["a missing value" if text is None else repr(text) for text in unknown]
+        codes[None] = n_named + self.rare if self.missing else nowhere
+        texts = column.texts if column.texts is not None else number_texts(column.numbers)
+        otherwise = n_named if self.rare else nowhere
+        found = np.array([codes.get(text, otherwise) for text in texts], dtype=np.int64)
+        unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(found == nowhere).tolist())
+        return found, ["a missing value" if text is None else repr(text) for text in unknown]
 
 
-SomeColumn = NumericColumn | CategoricalColumn | EmptyColumn
+@dataclass(frozen=True)
+class DateColumn(FittedColumn):
+    """A date becomes several numbers: days since 1970, and of year, month, weekday and hour what varied.
+
+    A time of day becomes one, in hours. What is no date in the layout of the fitted rows counts as missing.
+    """
+
+    kind: ClassVar[str] = "date"
+
+    layout: Annotated[str, Limits(choices=LAYOUTS)]
+    shown: Annotated[tuple[Annotated[str, Limits(choices=tuple(PARTS))], ...], Limits(longest=len(PARTS))]
+    parts: Annotated[tuple[NumericColumn, ...], Limits(longest=len(PARTS))]  # one for each of `shown`
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.shown)) != len(self.shown) or self.shown[:1] != ("days",):
+            raise DomainError(f"A date shows its days and different parts besides, got {self.shown!r:.60}.")
+        if len(self.parts) != len(self.shown):
+            raise DomainError(f"{len(self.shown)} parts are shown, but there are {len(self.parts)}.")
+        if any(abs(days) > MOST_DAYS for days in self.parts[0].thresholds):
+            raise DomainError("The thresholds of a date must be days of the years from 1 to 9999.")
+
+    def read(self, column: Column) -> tuple[list[NDArray[np.float64]], list[str]]:
+        """Return the numbers of each part, NaN where there is none, and what was no date."""
+        texts = column.texts if column.texts is not None else number_texts(column.numbers)
+        seconds = read_dates(texts, self.layout)
+        unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(np.isnan(seconds)).tolist())
+        parts = [part_of(which, seconds) for which in self.shown]
+        if self.layout == "time":
+            parts[0] = seconds / 3600
+        return parts, [repr(text) for text in unknown if text is not None]
+
+    def books(self, numbers: str) -> list[ColumnBook]:
+        """Those of the parts; thresholds between days are told as dates."""
+        first, *others = [part.book(numbers) for part in self.parts]
+        if self.layout != "time" and first.n_steps:
+            start = int(first.values is not None)
+            names = list(first.names)
+            names[start : start + first.n_steps] = [
+                f"{self.name}>={np.datetime64(round(days * DAY), 's')}" for days in self.parts[0].thresholds
+            ]
+            first = replace(first, names=tuple(names))
+        return [first, *others]
 
 
-def fit_column(column: Column, max_categories: int, parse_numbers: bool) -> SomeColumn:
-    """Learn a column from the fitted rows; text that is all numbers is numeric if `parse_numbers`."""
-    if parse_numbers:
-        column = _parsed(column)
-    if column.numbers is not None:
-        infinite = np.isinf(column.numbers)
-        if infinite.any():
-            raise DomainError(
-                f"Column {column.name!r} holds infinity in row {int(np.argmax(infinite))}; replace it, or "
-                "leave it missing."
-            )
-        absent = np.isnan(column.numbers)
-        if absent.all():
-            return EmptyColumn(column.name, True)
-        return _fit_numbers(column.name, column.numbers, absent)
-    counts = Counter(column.texts)
-    missing = counts.pop(None, 0) > 0
-    if not counts:
-        return EmptyColumn(column.name, True)
-    # The most frequent ones; between equals the alphabet decides, so that the result is reproducible.
-    kept = sorted(counts, key=lambda text: (-counts[text], text))[:max_categories]
-    return CategoricalColumn(column.name, missing, tuple(sorted(map(str, kept))), len(kept) < len(counts))
+SomeColumn = NumericColumn | CategoricalColumn | DateColumn | EmptyColumn | IdColumn
+
+CodedColumn = NumericColumn | CategoricalColumn
 
 
-def finite_numbers(column: Column) -> tuple[NDArray[np.float64], list[str]]:
+def coded(fitted: SomeColumn) -> tuple[CodedColumn, ...]:
+    """Return the columns of codes that a column becomes, in order: one, several of a date, or none."""
+    if isinstance(fitted, DateColumn):
+        return fitted.parts
+    return (fitted,) if isinstance(fitted, NumericColumn | CategoricalColumn) else ()
+
+
+def books_of(fitted: SomeColumn, numbers: str) -> list[ColumnBook]:
+    """Return what the codes stand for, one book for each of `coded`."""
+    if isinstance(fitted, DateColumn):
+        return fitted.books(numbers)
+    return [column.book(numbers) for column in coded(fitted)]
+
+
+def encode_column(fitted: SomeColumn, column: Column) -> tuple[list[NDArray[np.int64]], list[str]]:
+    """Return the codes of each of `coded`, and the values that could not be read or have no output."""
+    if isinstance(fitted, DateColumn):
+        parts, unknown = fitted.read(column)
+        return [part.codes(numbers) for part, numbers in zip(fitted.parts, parts, strict=True)], unknown
+    if isinstance(fitted, NumericColumn | CategoricalColumn):
+        codes, unknown = fitted.encode(column)
+        return [codes], unknown
+    return [], []
+
+
+def finite_numbers(
+    column: Column, style: str = "plain", unit: str = ""
+) -> tuple[NDArray[np.float64], list[str]]:
     """Return a column as numbers, NaN where it has none, and the values that are no finite numbers."""
     if column.numbers is not None:
         infinite = np.isinf(column.numbers)
         unknown = [repr(value) for value in dict.fromkeys(column.numbers[infinite].tolist())]
         return np.where(infinite, np.nan, column.numbers), unknown
     texts = column.texts or []
-    parsed = {text: parse_number(text) for text in dict.fromkeys(texts) if text is not None}
-    values = [math.nan if text is None or parsed[text] is None else parsed[text] for text in texts]
-    return np.array(values, dtype=np.float64), [repr(text) for text in parsed if parsed[text] is None]
+    numbers = read_numbers(texts, style, unit)
+    if column.typed is not None:
+        numbers = np.where(
+            np.isnan(column.typed), numbers, np.where(np.isinf(column.typed), np.nan, column.typed)
+        )
+    odd = dict.fromkeys(texts[row] for row in np.flatnonzero(np.isnan(numbers)).tolist())
+    return numbers, [repr(text) for text in odd if text is not None]
 
 
-def _parsed(column: Column) -> Column:
-    """Return a column of texts as numbers, if every text there is writes out a finite number."""
-    if column.texts is None or column.categorical:
-        return column
-    values = [math.nan if text is None else parse_number(text) for text in column.texts]
-    if any(value is None for value in values):
-        return column
-    return Column(column.name, np.array(values, dtype=np.float64), None)
-
-
-def _fit_numbers(name: str, numbers: NDArray[np.float64], absent: NDArray[np.bool_]) -> NumericColumn:
-    present = numbers[~absent]
-    median = _median(present)
-    filled = np.where(absent, median, numbers)
-    low, high = float(filled.min()), float(filled.max())
-    if low == high:  # by comparison: the computed deviation of a constant may be a rounding error
-        return NumericColumn(name, bool(absent.any()), median, low, 1.0)
-    # In units of the largest value, so that squares can neither overflow nor vanish.
-    unit = max(abs(low), abs(high))
-    scaled = filled / unit
-    mean = float(scaled.mean())
-    scale = float(np.sqrt(np.mean((scaled - mean) ** 2))) * unit
-    return NumericColumn(name, bool(absent.any()), median, mean * unit, scale if scale > 0 else 1.0)
-
-
-def _median(present: NDArray[np.float64]) -> float:
-    ordered = np.sort(present)
-    below, above = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
-    middle = below + (above - below) / 2
-    return middle if math.isfinite(middle) else below / 2 + above / 2
-
-
-def _number_texts(numbers: NDArray[np.float64] | None) -> list[str | None]:
-    """Write numbers as the categories they would be, for a column that was categorical in the fitted rows."""
+def number_texts(numbers: NDArray[np.float64] | None) -> list[str | None]:
+    """Write numbers as the categories they would be, for a column that was no number in the fitted rows."""
     return [
         None if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
         for value in ([] if numbers is None else numbers.tolist())

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -14,24 +14,37 @@ from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
     DtypeError,
-    EmptyColumnWarning,
-    ManyCategoriesWarning,
     ShapeError,
     UnseenCategoryWarning,
 )
+from pbgnet.preprocessing.binned import BinnedTable, CodeBook
 from pbgnet.preprocessing.columns import (
+    MOST_BINS,
+    NUMBERS,
     CategoricalColumn,
-    EmptyColumn,
+    DateColumn,
     NumericColumn,
     SomeColumn,
-    fit_column,
+    books_of,
+    coded,
+    encode_column,
 )
+from pbgnet.preprocessing.fitting import Rules, fit_column
+from pbgnet.preprocessing.fitting_warnings import fit_warnings, some_columns
+from pbgnet.preprocessing.numerals import DECIMALS
 from pbgnet.preprocessing.tables import Column, check_columns, column_names, first_few, read_columns
 from pbgnet.records import Limits, PositiveCount, Record
-from pbgnet.validation import positive_int
+from pbgnet.validation import check_name, positive_int
 
 FORMAT = "pbgnet-table-preprocessor"
 FORMAT_VERSION = 1
+
+UNKNOWN = {
+    CategoricalColumn.kind: "Not among the fitted rows, so encoded as all zeros",
+    NumericColumn.kind: "Not finite numbers, so taken as missing",
+    DateColumn.kind: "Not dates, so taken as missing",
+}
+"""What becomes of later cells that a column of some kind cannot read."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +53,12 @@ class Memory(Record):
 
     format: Annotated[str, Limits(choices=(FORMAT,))]
     version: Annotated[int, Limits(low=FORMAT_VERSION, high=FORMAT_VERSION)]
+    numbers: Annotated[str, Limits(choices=NUMBERS)]
+    max_bins: PositiveCount
     max_categories: PositiveCount
     parse_numbers: bool
+    decimal: Annotated[str, Limits(choices=tuple(DECIMALS))]
+    drop_ids: bool
     named: bool
     columns: Annotated[tuple[SomeColumn, ...], Limits(longest=2**17)]
 
@@ -54,26 +71,40 @@ class Memory(Record):
 class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a table of mixed types with gaps into numbers.
 
-    Numeric columns: missing values become the median, then the column is standardised; a second 0/1
-    output says where it was missing, if the fitted rows had missing values. A column that is constant in
-    the fitted rows becomes 0 there. Other columns (text, true/false, categoricals): one 0/1 output per
-    category of the fitted rows, missing being a category of its own. A column with no value is left out.
+    Numeric columns are cut into bins. They become the standardised mean of the bin, a step at each threshold
+    between bins (1 if the number is at least the threshold, else 0), or both; a missing value becomes the
+    median, and has a 0/1 output of its own if the fitted rows had missing values. Other columns (text,
+    true/false, categoricals): one 0/1 output per category of the fitted rows, one for the rare ones
+    together, missing being a category of its own. Dates become several numbers: days since 1970, year,
+    month, weekday and hour. A column with no value is left out, and so is one that merely names the rows.
 
     Everything is fixed by the fitted rows. Fit it on rows that are not certified and it is a fixed
     function when the certified rows come, so the proof holds, whatever it does to them. For the same
-    reason a category that the fitted rows did not have cannot get an output later: it becomes all zeros.
-    So does what a column is: once numeric, text in it that writes out no finite number, and infinity,
-    count as missing.
+    reason a category that the fitted rows did not have cannot get an output later: it goes with the rare
+    ones, or becomes all zeros. So it is with what a column holds, and how it is written: once numeric, text
+    in it that writes out no finite number in that style, and infinity, count as missing. Numbers beyond the
+    fitted ones fall into the first or last bin.
 
     Parameters
     ----------
+    numbers : {"auto", "standard", "steps", "both"}, default="auto"
+        What a number becomes. "auto" is "both", unless the classifier that is trained on the table chooses
+        (`PBGNetClassifier` does, on the prior rows; see `with_numbers`).
+    max_bins : int, default=255
+        Most bins of a column. Thresholds are quantiles of the rows and of the distinct values.
     max_categories : int, default=255
-        The most frequent categories of a column that get an output each; rarer ones become all zeros.
+        The most frequent categories of a column that get an output each; rarer ones share one.
     parse_numbers : bool, default=True
-        Whether a column of text is numeric if all its values in the fitted rows write out finite
-        numbers. Then the fitted rows alone decide what a column is, though one text in another row makes
-        readers of files turn the whole column into texts. Columns that the table itself calls categorical
-        stay so; make those categorical whose numbers are names.
+        Whether a column of text holds numbers, or dates, if at least 98 % of its values in the fitted rows
+        write out such; the others count as missing. Then the fitted rows alone decide what a column is,
+        though one text in another row makes readers of files turn the whole column into texts. Columns that
+        the table itself calls categorical stay so; make those categorical whose numbers are names.
+    decimal : {"auto", ".", ","}, default="auto"
+        What stands before the decimals of numbers in text. "auto": whatever makes most of a column numbers.
+    drop_ids : bool, default=True
+        Whether columns that name the rows are left out: texts that differ in all fitted rows (30 or more),
+        and whole numbers that do so as if counted (100 rows or more, within 8 numbers per row), unless
+        nothing else is there.
 
     Attributes
     ----------
@@ -83,6 +114,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     feature_names_in_ : ndarray of str
         Only where the fitted table had names.
     n_features_out_ : int
+    book_ : CodeBook
+        What the codes of the columns that are not left out stand for; `coded_` has these columns.
 
     Examples
     --------
@@ -90,17 +123,30 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> from pbgnet.preprocessing import TablePreprocessor
     >>> table = np.array([[1.0, "red"], [3.0, "blue"], [None, "red"]], dtype=object)
     >>> preprocessor = TablePreprocessor().fit(table)
-    >>> preprocessor.get_feature_names_out()
-    array(['x0', 'x0_missing', 'x1_blue', 'x1_red'], dtype=object)
-    >>> preprocessor.transform(table).round(2)
-    array([[-1.22,  0.  ,  0.  ,  1.  ],
-           [ 1.22,  0.  ,  1.  ,  0.  ],
-           [ 0.  ,  1.  ,  0.  ,  1.  ]])
+    >>> preprocessor.get_feature_names_out().tolist()
+    ['x0', 'x0>=2.0', 'x0_missing', 'x1_blue', 'x1_red']
+    >>> preprocessor.transform(table)
+    array([[-1.,  0.,  0.,  0.,  1.],
+           [ 1.,  1.,  0.,  1.,  0.],
+           [ 1.,  1.,  1.,  0.,  1.]])
     """
 
-    def __init__(self, max_categories: int = 255, parse_numbers: bool = True) -> None:
+    def __init__(
+        self,
+        numbers: str = "auto",
+        *,
+        max_bins: int = 255,
+        max_categories: int = 255,
+        parse_numbers: bool = True,
+        decimal: str = "auto",
+        drop_ids: bool = True,
+    ) -> None:
+        self.numbers = numbers
+        self.max_bins = max_bins
         self.max_categories = max_categories
         self.parse_numbers = parse_numbers
+        self.decimal = decimal
+        self.drop_ids = drop_ids
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: N803
         """Learn the columns from these rows.
@@ -115,36 +161,26 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -----
         EmptyColumnWarning
             For columns with no value, which are left out.
+        IdColumnWarning
+            For columns that name the rows, which are left out.
+        OddCellsWarning
+            For cells that are no numbers in a column of numbers, or no dates among dates; says which.
         ManyCategoriesWarning
             For columns with more than `max_categories` categories.
         """
-        limit = positive_int("max_categories", self.max_categories)
-        if not isinstance(self.parse_numbers, bool):
-            raise DtypeError(f"parse_numbers must be True or False, got {self.parse_numbers!r:.60}.")
+        rules = self._rules()
         columns = read_columns(X)
         if not columns or _n_rows(columns) == 0:
             raise ShapeError("The table has no rows or no columns to learn from.")
-        fitted = tuple(fit_column(column, limit, self.parse_numbers) for column in columns)
-        if empty := [column.name for column in fitted if isinstance(column, EmptyColumn)]:
-            warnings.warn(
-                f"{_some(empty)} had no value in the {_n_rows(columns)} fitted rows and will be left out.",
-                EmptyColumnWarning,
-                stacklevel=2,
-            )
-        many = [
-            column.name for column in fitted if isinstance(column, CategoricalColumn) and column.truncated
-        ]
-        if many:
-            warnings.warn(
-                f"{_some(many)} had more than {limit} categories; the rarest become all zeros. If it merely "
-                "names the rows, drop it; otherwise raise max_categories.",
-                ManyCategoriesWarning,
-                stacklevel=2,
-            )
-        return self._learn(fitted, column_names(X) is not None)
+        found = [fit_column(column, rules) for column in columns]
+        if not any(coded(one.column) for one in found):  # better names than nothing to learn from
+            found = [fit_column(column, replace(rules, drop_ids=False)) for column in columns]
+        for text, kind in fit_warnings(found, X, rules.max_categories):
+            warnings.warn(text, kind, stacklevel=2)
+        return self._learn(tuple(one.column for one in found), column_names(X) is not None)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Turn rows into numbers.
+    def encode(self, X: Any) -> BinnedTable:  # noqa: N803
+        """Turn rows into codes, one per cell; what they stand for is written out by `transform`.
 
         Parameters
         ----------
@@ -153,52 +189,76 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of float64, shape (n, n_features_out_)
+        BinnedTable, shape (n, n_features_out_)
 
         Raises
         ------
         ShapeError
             For missing or additional columns.
         DtypeError
-            For values that no table should hold, such as dates and lists.
+            For values that no table should hold, such as lists.
 
         Warns
         -----
         UnseenCategoryWarning
             For categories the fitted rows did not have, and for what is no finite number in a numeric
-            column.
+            column, or no date among dates.
         """
         check_is_fitted(self)
-        columns = self._select(X)
-        out = np.zeros((_n_rows(columns), self.n_features_out_))
-        unseen: dict[str, list[str]] = {}
-        unread: dict[str, list[str]] = {}
-        start = 0
+        return self._encode(self._select(X))
+
+    def encode_array(self, array: NDArray[Any]) -> BinnedTable:
+        """Turn rows of an array into codes, its columns by their position whatever they were named."""
+        check_is_fitted(self)
+        return self._encode(read_columns(array, [column.name for column in self.columns_]))
+
+    def _encode(self, columns: list[Column]) -> BinnedTable:
+        codes = np.empty((_n_rows(columns), self.book_.n_columns), dtype=self._code_type())
+        told: dict[str, dict[str, list[str]]] = {}
+        k = 0
         for column, fitted in zip(columns, self.columns_, strict=True):
-            stop = start + len(fitted.outputs)
-            if unknown := fitted.encode(column, out[:, start:stop]):
-                (unread if isinstance(fitted, NumericColumn) else unseen)[fitted.name] = unknown
-            start = stop
-        sentences = []
-        if unseen:
-            sentences.append(f"Not among the fitted rows, so encoded as all zeros: {_some_values(unseen)}.")
-        if unread:
-            sentences.append(f"Not finite numbers, so taken as missing: {_some_values(unread)}.")
-        if sentences:
+            parts, unknown = encode_column(fitted, column)
+            for part in parts:
+                codes[:, k] = part
+                k += 1
+            if unknown:
+                told.setdefault(fitted.kind, {})[fitted.name] = unknown
+        if told:
+            sentences = [f"{UNKNOWN[kind]}: {_some_values(told[kind])}." for kind in UNKNOWN if kind in told]
             warnings.warn(" ".join(sentences), UnseenCategoryWarning, stacklevel=2)
-        return out
+        return BinnedTable(codes, self.book_)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Turn rows into numbers: float64, shape (n, n_features_out_); see `encode`."""
+        return self.encode(X).toarray()
+
+    def with_numbers(self, numbers: str) -> Self:
+        """Return this fitted preprocessor with another choice of what a number becomes."""
+        check_is_fitted(self)
+        other = type(self)(**{**self.get_params(), "numbers": check_name("numbers", numbers, NUMBERS)})
+        return other._learn(self.columns_, hasattr(self, "feature_names_in_"))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
         """Return the names of the outputs: the column, and the category or "missing"."""
         check_is_fitted(self)
-        return np.array([name for column in self.columns_ for name in column.outputs], dtype=object)
+        return np.array([name for book in self.book_.columns for name in book.names], dtype=object)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything learned as plain JSON-able values; floats survive JSON exactly."""
         check_is_fitted(self)
         named = hasattr(self, "feature_names_in_")
-        memory = Memory(FORMAT, FORMAT_VERSION, self.max_categories, self.parse_numbers, named, self.columns_)
-        return memory.to_dict()
+        return Memory(
+            FORMAT,
+            FORMAT_VERSION,
+            self.numbers,
+            self.max_bins,
+            self.max_categories,
+            self.parse_numbers,
+            self.decimal,
+            self.drop_ids,
+            named,
+            self.columns_,
+        ).to_dict()
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -211,12 +271,22 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         memory = Memory.from_dict(data)
         try:
-            return cls(memory.max_categories, memory.parse_numbers)._learn(memory.columns, memory.named)
+            return cls(
+                memory.numbers,
+                max_bins=memory.max_bins,
+                max_categories=memory.max_categories,
+                parse_numbers=memory.parse_numbers,
+                decimal=memory.decimal,
+                drop_ids=memory.drop_ids,
+            )._learn(memory.columns, memory.named)
         except ShapeError as error:
             raise DamagedFileError(f"The preprocessor cannot be used: {error}") from error
 
     def _learn(self, fitted: tuple[SomeColumn, ...], named: bool) -> Self:
-        self.n_features_out_ = sum(len(column.outputs) for column in fitted)
+        numbers = "both" if self.numbers == "auto" else self.numbers
+        self.book_ = CodeBook([book for column in fitted for book in books_of(column, numbers)])
+        self.coded_ = tuple(part for column in fitted for part in coded(column))
+        self.n_features_out_ = self.book_.n_outputs
         if self.n_features_out_ == 0:
             raise ShapeError("No column of the table has any value, so nothing is left to learn from.")
         self.columns_ = fitted
@@ -227,12 +297,34 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_  # fitted again, now on an array
         return self
 
+    def _rules(self) -> Rules:
+        """Return the parameters, checked."""
+        check_name("numbers", self.numbers, NUMBERS)
+        max_bins = positive_int("max_bins", self.max_bins)
+        if not 2 <= max_bins <= MOST_BINS:
+            raise DomainError(f"max_bins must lie between 2 and {MOST_BINS}, got {max_bins}.")
+        for name in ("parse_numbers", "drop_ids"):
+            if not isinstance(getattr(self, name), bool):
+                raise DtypeError(f"{name} must be True or False, got {getattr(self, name)!r:.60}.")
+        return Rules(
+            max_categories=positive_int("max_categories", self.max_categories),
+            max_bins=max_bins,
+            parse_numbers=self.parse_numbers,
+            decimal=check_name("decimal", self.decimal, DECIMALS),
+            drop_ids=self.drop_ids,
+        )
+
+    def _code_type(self) -> type[np.unsignedinteger[Any]]:
+        most = max(column.n_codes for column in self.book_.columns)
+        return next(kind for kind in (np.uint8, np.uint16, np.uint32) if most <= np.iinfo(kind).max + 1)
+
     def _select(self, X: Any) -> list[Column]:  # noqa: N803
         """Read the fitted columns from a table, by name, or by position for arrays."""
         names, found = [column.name for column in self.columns_], column_names(X)
         if found is None and hasattr(self, "feature_names_in_"):
             raise ShapeError(
-                f"The fitted table had named columns ({_some(names)}); pass a table with names, not an array."
+                f"The fitted table had named columns ({some_columns(names)}); pass a table with names, not "
+                "an array."
             )
         if found is not None:
             check_columns(found, names)
@@ -251,10 +343,6 @@ def _n_rows(columns: Sequence[Column]) -> int:
                 f"Column {column.name!r} has {column.n_rows} rows, but {first.name!r} has {first.n_rows}."
             )
     return first.n_rows
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{'Columns' if len(names) > 1 else 'Column'} {first_few(names)}"
 
 
 def _some_values(values: dict[str, list[str]]) -> str:

@@ -6,10 +6,10 @@ library is imported.
 
 import difflib
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
+from pbgnet.preprocessing.dates import date_text, date_texts
 from pbgnet.validation import check_readable
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """Types of the missing values of frame libraries, by name, for the libraries are not imported."""
-
-# Python's float also reads "1_000", "nan" and "infinity", which are no numbers in a table.
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +38,19 @@ class Column:
         The values of a categorical column, None for missing ones.
     categorical : bool
         Whether the table itself says that these are categories, so that they are never read as numbers.
+    dates : bool
+        Whether the table itself says that these are dates, which are written out as texts.
+    typed : ndarray of float64 or None
+        Where numbers stand among texts, which have them written out: these numbers, and NaN for all else.
+        They are no matter of style.
     """
 
     name: str
     numbers: NDArray[np.float64] | None
     texts: list[str | None] | None
     categorical: bool = False
+    dates: bool = False
+    typed: NDArray[np.float64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -177,15 +182,6 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
     ]
 
 
-def parse_number(text: str) -> float | None:
-    """Return the finite number a text writes out, or None if it is none."""
-    stripped = text.strip()
-    if NUMBER.fullmatch(stripped) is None:
-        return None
-    value = float(stripped)
-    return value if math.isfinite(value) else None
-
-
 def as_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
     """Return an array as float64 if it holds numbers and truth values only, as objects or plainly.
 
@@ -211,24 +207,49 @@ def as_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
 
 def _read_column(name: str, column: Any) -> Column:
     """Read a column as numbers, or as texts where it is anything else."""
-    values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    values = _values(column)
     if values.ndim != 1:
         raise ShapeError(f"Column {name!r} must hold one value per row, got shape {values.shape}.")
     if str(getattr(column, "dtype", "")) == "category":
-        return Column(name, None, _texts(name, values), categorical=True)
+        return Column(name, None, _texts(name, values.tolist()), categorical=True)
     if values.dtype.kind in "iuf":
         return Column(name, values.astype(np.float64), None)
     if values.dtype.kind in "bU":
         return Column(name, None, [str(value) for value in values.tolist()])
     if values.dtype.kind in "OT":  # T: numpy's variable-width strings
-        items = values.tolist()
-        if _all_numbers(items) and getattr(getattr(column, "dtype", None), "kind", "O") != "b":
-            return Column(name, np.array([_number(name, item) for item in items], dtype=np.float64), None)
-        return Column(name, None, _texts(name, values))
-    advice = (
-        "turn dates into numbers, such as days since the first" if values.dtype.kind in "mM" else "convert it"
-    )
-    raise DtypeError(f"Column {name!r} holds {values.dtype}; {advice}, or drop it.")
+        return _read_objects(name, values.tolist(), getattr(getattr(column, "dtype", None), "kind", "O"))
+    if values.dtype.kind == "M":
+        return Column(name, None, date_texts(values), dates=True)
+    if values.dtype.kind == "m":  # a span of time in seconds, NaN where it is missing
+        return Column(name, values / np.timedelta64(1, "s"), None)
+    raise DtypeError(f"Column {name!r} holds {values.dtype}; convert it, or drop it.")
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return the values of a column; of dates with a time zone those on the clock there."""
+    if getattr(getattr(column, "dtype", None), "tz", None) is not None and hasattr(column, "dt"):
+        column = column.dt.tz_localize(None)
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _read_objects(name: str, items: list[Any], kind: str) -> Column:
+    """Read the objects of a column whose type is of this kind: "b" for truth values that may be missing."""
+    kinds = set(map(type, items))
+    if kinds <= {str, type(None)} and str in kinds:
+        return Column(name, None, items)
+    if _all_numbers(kinds) and kind != "b":
+        return Column(name, np.array([_number(name, item) for item in items], dtype=np.float64), None)
+    dates = {some for some in kinds if some is not type(None) and some.__name__ not in MISSING_TYPES}
+    all_dates = bool(dates) and all(issubclass(some, date | time) for some in dates)
+    typed = None
+    if not all_dates and any(issubclass(some, Real | Decimal | timedelta) for some in dates - {bool}):
+        found = np.array([_number(name, item) if _is_number(item) else math.nan for item in items])
+        typed = None if np.isnan(found).all() else found
+    return Column(name, None, _texts(name, items), dates=all_dates, typed=typed)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real | Decimal | timedelta) and not isinstance(value, bool | np.bool_)
 
 
 def _is_missing(value: object) -> bool:
@@ -240,13 +261,12 @@ def _is_missing(value: object) -> bool:
     )
 
 
-def _all_numbers(items: list[Any]) -> bool:
+def _all_numbers(kinds: set[type]) -> bool:
     """Whether every value is a number or missing. A column with no value at all counts as numeric."""
-    kinds = {type(item) for item in items}
     if str in kinds or bool in kinds or np.bool_ in kinds:
         return False
     return all(
-        issubclass(kind, Real | Decimal) or kind.__name__ in MISSING_TYPES or kind is type(None)
+        issubclass(kind, Real | Decimal | timedelta) or kind.__name__ in MISSING_TYPES or kind is type(None)
         for kind in kinds
     )
 
@@ -255,15 +275,14 @@ def _number(name: str, value: Any) -> float:
     if _is_missing(value):
         return math.nan
     try:
-        return float(value)
+        return value.total_seconds() if isinstance(value, timedelta) else float(value)
     except OverflowError as error:
         raise DomainError(f"Column {name!r} holds {value!r:.20}..., too large for a float.") from error
 
 
-def _texts(name: str, values: NDArray[Any]) -> list[str | None]:
+def _texts(name: str, items: list[Any]) -> list[str | None]:
     """Write each value as text, with whole numbers alike whether they are 1 or 1.0."""
-    items: list[Any] = values.tolist()
-    if {type(item) for item in items} <= {str}:
+    if set(map(type, items)) <= {str, type(None)}:
         return items
     return [None if _is_missing(item) else _text(name, item) for item in items]
 
@@ -273,10 +292,12 @@ def _text(name: str, value: object) -> str:
         return value
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, Real | Decimal):
+    if isinstance(value, date | time):
+        return date_text(value)
+    if isinstance(value, Real | Decimal | timedelta):
         number = _number(name, value)
         return str(int(number)) if number.is_integer() else repr(number)
     raise DtypeError(
-        f"Column {name!r} holds a value of type {type(value).__name__} ({value!r:.40}); use numbers, text or "
-        "true/false, or drop the column."
+        f"Column {name!r} holds a value of type {type(value).__name__} ({value!r:.40}); use numbers, text, "
+        "dates or true/false, or drop the column."
     )

@@ -1,8 +1,10 @@
 """The bound beside what was measured, what other routes give, and what can be had without learning."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from pbgnet.certificates import Certificate, DisagreementSubject, round_up
+from pbgnet.certificates import Certificate, Claim, DisagreementSubject, round_up
 from pbgnet.pages import Axis, Chart, label, mark, tick_text
 
 MEASURED = "Measured on the certified rows"
@@ -23,55 +25,56 @@ class Bar:
     colour: str
 
 
-@dataclass(frozen=True)
-class Yardsticks:
-    """What bounds are compared with, besides each other.
+class ErrorCount(NamedTuple):
+    """Errors of a classifier on a test set, its rows, and how many of these are in the training table too."""
 
-    Attributes
-    ----------
-    minority : float or None
-        Share of the rarer class: how often it errs to answer always with the other one.
-    tested : pair of int or None
-        Errors of the classifier on a test set, and its number of rows.
-    n_classes : int
-        Number of classes between which a guess is made.
-    """
+    n_errors: int
+    n_rows: int
+    n_seen: int = 0
 
-    minority: float | None = None
-    tested: tuple[int, int] | None = None
-    n_classes: int = 2
-
-    def trivial(self) -> Bar:
-        """Return what can be had without learning."""
-        if self.n_classes > 2:
-            rate = 1 - 1 / self.n_classes
-            return Bar(f"Trivial: a guess among {self.n_classes} classes", rate, f"{rate:.4f}", "trivial")
-        if self.minority is None:
-            return Bar("Trivial: a toss of a coin", 0.5, "0.5", "trivial")
-        name = "Trivial: always the more frequent class"
-        return Bar(name, self.minority, f"{self.minority:.4f}", "trivial")
+    @property
+    def name(self) -> str:
+        """Words for it."""
+        seen = f", {self.n_seen} of them in the training table" if self.n_seen else ""
+        return f"Measured on {self.n_rows} test rows{seen}"
 
 
-def loss_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
+def loss_bars(certificate: Certificate) -> list[Bar]:
     """Return what is known of the linear loss of the aggregate, or of the loss of a classifier, if any."""
     if certificate.of_network:
         measured = _measured(MEASURED, certificate.network.empirical_risk)
-        return [measured, *_claimed(certificate, "linear loss"), yardsticks.trivial()]
+        return [measured, *_claimed(certificate, "linear loss"), *_trivial(certificate)]
     claim = certificate.expected_loss
     if claim is None:
         return []
     return [_measured(MEASURED, claim.empirical_risk), *_claimed(certificate, claim.quantity)]
 
 
-def error_rate_bars(certificate: Certificate, yardsticks: Yardsticks) -> list[Bar]:
-    """Return what is known of the error rate of the classifier."""
+def error_rate_bars(
+    certificate: Certificate, tested: ErrorCount | None = None, others: Mapping[str, Claim] | None = None
+) -> list[Bar]:
+    """Return what is known of the error rate of the classifier, and of others on the same rows."""
     bars = []
     if not isinstance(certificate.subject, DisagreementSubject):
         bars.append(_measured(MEASURED, certificate.inputs.empirical_error_rate))
-    if yardsticks.tested is not None:
-        n_errors, n_rows = yardsticks.tested
-        bars.append(_measured(f"Measured on {n_rows} test rows", n_errors / n_rows))
-    return [*bars, *_claimed(certificate, "error rate"), yardsticks.trivial()]
+    if tested is not None:
+        bars.append(_measured(tested.name, tested.n_errors / tested.n_rows))
+    alternatives = [
+        Bar(f"Alternative: {name.replace('_', ' ')}", claim.value, round_up(claim.value), "held-out")
+        for name, claim in (others or {}).items()
+    ]
+    return [*bars, *_claimed(certificate, "error rate"), *alternatives, *_trivial(certificate)]
+
+
+def _trivial(certificate: Certificate) -> list[Bar]:
+    """Return what can be had without learning: always the same answer, where the rows have labels.
+
+    Its linear loss is its error rate.
+    """
+    if certificate.majority is None:
+        return []
+    rate = certificate.majority.error_rate
+    return [Bar("Trivial: always the most frequent class", rate, f"{rate:.4f}", "trivial")]
 
 
 def _measured(name: str, value: float) -> Bar:

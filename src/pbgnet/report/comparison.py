@@ -1,33 +1,43 @@
 """How good the bound is: beside what was measured, other routes, a test set and no learning at all."""
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
 
-from pbgnet.certificates import Certificate, round_up
+from pbgnet.certificates import Certificate, Claim, round_up
 from pbgnet.pages import Chart
-from pbgnet.report.bars import Yardsticks, bar_chart, error_rate_bars, loss_bars
+from pbgnet.report.bars import ErrorCount, bar_chart, error_rate_bars, loss_bars
 
 TRIVIAL = "The bound is trivial: nothing is proved. More rows, or a simpler network, may help."
 BEST = "No other route gives a smaller bound on the error rate."
 
 
-def yardsticks(signs: NDArray[np.float64], tested: tuple[int, int] | None = None) -> Yardsticks:
-    """Measure what the bounds are compared with, on the certified rows with labels -1 and 1."""
-    share = float(np.mean(signs > 0))
-    return Yardsticks(min(share, 1.0 - share), tested)
+def comparison_charts(
+    certificate: Certificate, tested: ErrorCount | None = None, others: Mapping[str, Claim] | None = None
+) -> dict[str, Chart]:
+    """Return the charts of both losses by their titles; `others` are alternatives on the same rows."""
+    loss, rate = loss_bars(certificate), error_rate_bars(certificate, tested, others)
+    charts = {"Error rate of the classifier": bar_chart("chart-errors", "Bounds on the error rate", rate)}
+    if loss:
+        quantity = "linear loss" if certificate.expected_loss is None else certificate.expected_loss.quantity
+        title = "Linear loss of the aggregate" if certificate.of_network else f"{quantity} of the classifier"
+        charts[title] = bar_chart("chart-loss", f"Bounds on the {quantity}", loss)
+    return charts
 
 
-def comparison_charts(certificate: Certificate, measured: Yardsticks) -> dict[str, Chart]:
-    """Return the charts of both losses by their titles."""
-    loss, rate = loss_bars(certificate, measured), error_rate_bars(certificate, measured)
-    return {
-        "Error rate of the classifier": bar_chart("chart-errors", "Bounds on the error rate", rate),
-        "Linear loss of the aggregate": bar_chart("chart-loss", "Bounds on the linear loss", loss),
-    }
+def verdict(certificate: Certificate, classifiers: Mapping[str, Claim] | None = None) -> tuple[str, str]:
+    """Say without varnish whether another route, or classifier, would have been better, and if it is of use.
+
+    Returns
+    -------
+    kind : {"good", "warn", "bad"}
+    words : str
+    """
+    kind, words = _among_others(certificate, classifiers or {})
+    if certificate.shortcomings:
+        return "bad", " ".join((words, *certificate.shortcomings))
+    return kind, words
 
 
-def verdict(certificate: Certificate) -> tuple[str, str]:
-    """Say without varnish whether another route would have been better: "good" or "warn", and in words."""
+def _among_others(certificate: Certificate, classifiers: Mapping[str, Claim]) -> tuple[str, str]:
     claimed = certificate.error_rate
     others = [claim for claim in certificate.alternatives if claim.quantity == "error rate"]
     best = min(others, key=lambda claim: claim.value, default=claimed)
@@ -37,5 +47,11 @@ def verdict(certificate: Certificate) -> tuple[str, str]:
         return "warn", (
             f"Had it been chosen beforehand, the route {best.words!r} would have given the smaller "
             f"bound {round_up(best.value)} on the error rate. This certificate is valid all the same."
+        )
+    name, rival = min(classifiers.items(), key=lambda item: item[1].value, default=("", claimed))
+    if rival.value < claimed.value:
+        return "warn", (
+            f"Of the alternatives, {name.replace('_', ' ')} has the smaller bound {round_up(rival.value)} on "
+            "the same rows. This certificate is valid all the same; to take the other now costs confidence."
         )
     return "good", BEST

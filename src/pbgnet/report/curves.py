@@ -21,6 +21,7 @@ MOST_POINTS = 240
 LOG_FACTOR = 30.0
 
 PHASES = {
+    "members": "the log loss is minimised on the prior rows; the mean over the members that were chosen",
     "prior": "the linear loss is minimised on the prior rows; the result becomes the prior",
     "bound": "the bound is minimised on the certified rows, in mini-batches",
     "bound, polish": "the bound is minimised on all certified rows at once",
@@ -46,6 +47,7 @@ class Curve:
 
 
 CURVES = (
+    Curve("log-loss", "Log loss", "log_loss", "log_loss"),
     Curve("loss", "Linear loss", "loss", "loss"),
     Curve("divergence", "Divergence from the prior", "divergence", "penalty", "nats"),
     Curve("bound", "Bound on the linear loss", "bound", "objective", is_bound=True),

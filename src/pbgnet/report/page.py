@@ -13,6 +13,8 @@ from pbgnet.certificates import (
     Answers,
     Certificate,
     CertifiedModel,
+    CertifiedPredictions,
+    Claim,
     LabelledRows,
     PreparedTable,
     describe_data,
@@ -22,35 +24,44 @@ from pbgnet.certificates import (
 from pbgnet.exceptions import DomainError, LabelError, PBGNetWarning, ShapeError, UncertifiedError
 from pbgnet.files import as_path, write_whole
 from pbgnet.pages import render_page
+from pbgnet.report.bars import ErrorCount
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
-from pbgnet.report.comparison import comparison_charts, verdict, yardsticks
+from pbgnet.report.classifier_values import alternative_texts, classifier_values
+from pbgnet.report.comparison import comparison_charts, verdict
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
 from pbgnet.validation import check_kind, positive_int
 
+Tested = tuple[int, int] | tuple[int, int, int]
 KeyNumber = tuple[str, str, str, bool]  # its name in the page, text, meaning, and whether it is in colour
 
 
 def render_report(
-    model: CertifiedModel,
+    model: CertifiedModel | CertifiedPredictions,
     history: Sequence[Record],
     X: Any,  # noqa: N803
     y: ArrayLike,
     *,
-    tested: tuple[int, int] | None = None,
+    tested: Tested | None = None,
+    compared: Mapping[str, Claim] | None = None,
 ) -> str:
     """Return the report of a model as one HTML page, with no outside parts and no scripts.
 
     Parameters
     ----------
-    model : CertifiedModel
+    model : CertifiedModel or CertifiedPredictions
+        Of a classifier that is known by its answers, there is less to show.
     history : sequence of dict
         The course of training, as estimators keep it in ``history_``; may be empty.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table given to fit.
     y : array_like, shape (N,)
         Its labels.
-    tested : pair of int, optional
-        Number of errors on a test set, and of its rows; then shown beside the bounds.
+    tested : tuple of 2 or 3 int, optional
+        Number of errors on a test set, of its rows, and of those of them that are rows of X as well; then
+        shown beside the bounds.
+    compared : mapping of str to Claim, optional
+        What other classifiers give on the same rows, from `pbgnet.estimators.compare_classifiers`: shown as
+        alternatives, which are no claims of the certificate.
 
     Raises
     ------
@@ -72,27 +83,52 @@ def render_report(
     """
     _check_arguments(model, history, tested)
     _check_table(model, X, y)
+    others, counted = dict(compared or {}), None if tested is None else ErrorCount(*tested)
+    if isinstance(model, CertifiedPredictions):
+        shown = classifier_values(model, counted, others)
+    else:
+        shown = _network_values(model, history, X, y, counted, others)
+    return render_page(
+        __file__,
+        version=model.certificate.versions.pbgnet,
+        certificate=model.certificate,
+        verdict=verdict(model.certificate, others),
+        alternatives=[alternative_texts(name, claim) for name, claim in others.items()],
+        **shown,
+    )
+
+
+def _network_values(
+    model: CertifiedModel,
+    history: Sequence[Record],
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    tested: ErrorCount | None,
+    others: Mapping[str, Claim],
+) -> dict[str, Any]:
+    """Return what the page of a network shows."""
     certificate = model.certificate
     answers, subject = _certified_answers(model, X, y), certificate.network
     output, signs = answers.output, answers.labels
     bins = reliability_bins(output, signs)
-    return render_page(
-        __file__,
-        title=f"Certificate: {model.classes[0]} or {model.classes[1]}",
-        heading="A classifier with a certificate",
-        lead=_lead(model),
-        version=certificate.versions.pbgnet,
-        certificate=certificate,
-        numbers=_key_numbers(model),
-        comparison=comparison_charts(certificate, yardsticks(signs, tested)),
-        verdict=verdict(certificate),
-        curves=[chart for curve in CURVES if (chart := curve_chart(curve, history))],
-        phases={phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES},
-        margins=margin_chart(output * signs),
-        reliability=reliability_chart(bins),
-        bins=[_bin_texts(bin) for bin in bins],
-        origin=_origin(model),
-        fingerprints=[
+    return {
+        "title": f"Certificate: {model.classes[0]} or {model.classes[1]}",
+        "heading": "A classifier with a certificate",
+        "lead": _lead(model),
+        "predictors": certificate.predictors[:-1],
+        "not_covered": certificate.predictors[-1],
+        "candidates": [],
+        "numbers": _key_numbers(model),
+        "comparison": comparison_charts(certificate, tested, others),
+        "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
+        "phases": {
+            phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES
+        },
+        "margins": margin_chart(output * signs),
+        "reliability": reliability_chart(bins),
+        "bins": [_bin_texts(bin) for bin in bins],
+        "origin": _origin(model),
+        "fingerprints": [
             (name.capitalize(), value or "not stated")
             for name, value in {
                 **vars(certificate.fingerprints),
@@ -101,42 +137,45 @@ def render_report(
                 "inputs": subject.inputs,
             }.items()
         ],
-    )
+    }
 
 
 def write_report(
     path: str | os.PathLike[str],
-    model: CertifiedModel,
+    model: CertifiedModel | CertifiedPredictions,
     history: Sequence[Record],
     X: Any,  # noqa: N803
     y: ArrayLike,
     *,
-    tested: tuple[int, int] | None = None,
+    tested: Tested | None = None,
+    compared: Mapping[str, Claim] | None = None,
 ) -> Path:
     """Write the report into a file, whole or not at all; see `render_report`."""
     target = as_path(path)
-    return write_whole(target, render_report(model, history, X, y, tested=tested))
+    return write_whole(target, render_report(model, history, X, y, tested=tested, compared=compared))
 
 
 def _check_arguments(model: object, history: object, tested: object) -> None:
     """Raise for what is no model, no course of training, or no count of errors."""
-    check_kind("model", model, CertifiedModel, advice="Of a fitted estimator, pass its certified_model_.")
+    advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
+    check_kind("model", model, CertifiedModel, CertifiedPredictions, advice=advice)
     check_kind("history", history, list, tuple)
     for record in cast("Sequence[object]", history):
         check_kind("A record of the history", record, Mapping)
     if tested is None:
         return
-    if not isinstance(tested, list | tuple) or len(tested) != 2:
-        raise ShapeError(f"tested must be a pair, errors and rows, got {tested!r:.60}.")
-    n_errors, n_rows = tested
-    if n_errors != 0 or isinstance(n_errors, bool):
-        positive_int("The number of errors in tested", n_errors)
-    if n_errors > positive_int("The number of rows in tested", n_rows):
-        raise DomainError(f"tested counts {n_errors} errors on {n_rows} rows.")
+    if not isinstance(tested, list | tuple) or len(tested) not in (2, 3):
+        raise ShapeError(f"tested must be counts of errors, rows and perhaps rows seen, got {tested!r:.60}.")
+    counts, n_rows = ErrorCount(*tested), positive_int("The number of rows in tested", tested[1])
+    for what, count in (("errors", counts.n_errors), ("rows in the training table", counts.n_seen)):
+        if count != 0 or isinstance(count, bool):
+            positive_int(f"The number of {what} in tested", count)
+        if count > n_rows:
+            raise DomainError(f"tested counts {count} {what} among {n_rows} rows.")
 
 
 def _check_table(
-    model: CertifiedModel,
+    model: CertifiedModel | CertifiedPredictions,
     X: Any,  # noqa: N803
     y: ArrayLike,
 ) -> None:
@@ -183,6 +222,7 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
         *_second_number(certificate),
         ("risk", f"{subject.empirical_risk:.4f}", "linear loss on the certified rows", False),
         ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
+        *_majority_number(certificate),
         ("divergence", f"{subject.divergence:.2f}", "divergence from the prior, in nats", False),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
         ("certified-rows", str(inputs.n), "certified rows", False),
@@ -191,16 +231,33 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
 
 
 def _second_number(certificate: Certificate) -> tuple[KeyNumber, ...]:
-    """Return the bounds on the classes, on the linear loss, or the route, whichever there is."""
-    if certificate.class_conditional:
-        return tuple(
-            (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
-            for k, claim in enumerate(certificate.class_conditional)
+    """Return the bounds on classes and their mean, or that on the linear loss; else the route."""
+    if certificate.balanced_error_rate is not None:
+        balanced = round_up(certificate.balanced_error_rate)
+        return (
+            *(
+                (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
+                for k, claim in enumerate(certificate.class_conditional)
+            ),
+            ("balanced", balanced, "bound on the balanced error rate, their mean", True),
+            _route_number(certificate),
         )
     if certificate.linear_loss is not None:
         value = round_up(certificate.linear_loss.value)
         return (("bound", value, "bound on the expected linear loss", True),)
-    return (("route", certificate.error_rate.words, "route to the bound", True),)
+    return (_route_number(certificate),)
+
+
+def _route_number(certificate: Certificate) -> KeyNumber:
+    return "route", certificate.error_rate.words, "route to the bound", True
+
+
+def _majority_number(certificate: Certificate) -> tuple[KeyNumber, ...]:
+    majority = certificate.majority
+    if majority is None:
+        return ()
+    words = f"error rate there of always answering {majority.answer}: {majority.n_errors} of {majority.n}"
+    return (("majority", f"{majority.error_rate:.4f}", words, False),)
 
 
 def _confidence_words(certificate: Certificate) -> str:

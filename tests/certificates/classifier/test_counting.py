@@ -148,7 +148,12 @@ def test_verification_with_and_without_the_classifier(data, tmp_path):
     assert failed(verify(folder, x, y, model=lambda X: sign(X)[:3])) == {"answers"}
     flipped = y.copy()
     flipped[0] = 1 - y[0]
-    assert failed(verify(folder, x, flipped)) == {"data: labels", "error rate", "evidence"}
+    assert failed(verify(folder, x, flipped)) == {
+        "data: labels",
+        "error rate",
+        "majority answer",
+        "evidence",
+    }
     assert "data: features" in failed(verify(folder, x + 1, y))
     assert {"data: number of rows", "certified rows", "error rate"} <= failed(verify(folder, x[:-1], y[:-1]))
 

@@ -163,7 +163,9 @@ def test_only_bounds_are_said_to_hold_together(data):
     plain, loss = statement(Reads(), loss=ones), "nothing is proved about its expected loss 'ones'."
     assert re.search(rf"the classifier is at most 0\.\d+; {loss}$", plain)
     each = statement(Reads(), loss=ones, class_conditional=True)
-    assert re.search(rf"it is at most .* of class 0 and at most .* of class 1, all together; {loss}$", each)
+    balanced = r"so the balanced error rate, the mean over the classes, is at most 0\.\d+"
+    told = rf"it is at most .* of class 0 and at most .* of class 1, {balanced}, all together; {loss}$"
+    assert re.search(told, each)
     alone = statement(lambda X: 1 - data[1], loss=gap_of_none)
     told = r"nothing is proved about the error rate of the classifier; its expected loss 'gap_of_none' is"
     assert re.search(rf"{told} at most 0\.\d+\.$", alone)

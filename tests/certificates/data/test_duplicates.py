@@ -1,6 +1,9 @@
 """Rows have one fingerprint, whatever container they come in."""
 
+import hashlib
 import io
+import math
+import struct
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from scipy import sparse
 
 from pbgnet.certificates.data import check_apart, count_duplicates, note_on_near_copies, row_fingerprints
 from pbgnet.exceptions import PriorLeakageError, ShapeError
+from pbgnet.preprocessing import parse_number
 
 
 def test_the_container_does_not_matter():
@@ -116,3 +120,35 @@ def test_rows_that_meet_are_counted_and_one_is_named():
     check_apart(rows[:1], seen, "somebody")
     with pytest.raises(PriorLeakageError, match=r"2 of the 3 rows to certify were seen by somebody.* row 1:"):
         check_apart(rows, seen, "somebody")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a", 1.0], ["b", None], [None, 2.5], [None, None], ["3", -0.0], ["", "x"], ["é", "0.10"]],
+        [["a"], ["é"], [None], ["'\""], ["1e3"], ["\ud800"]],
+        [["a", "b"], ["c", "d"]],
+        [["a", "1"], [None, "2"]],
+    ],
+)
+@pytest.mark.parametrize("labels", [None, "labelled"])
+def test_rows_are_hashed_as_python_writes_them(rows, labels):
+    """The rule itself, cell by cell: it must stay what it is, for models keep such fingerprints."""
+    y = None if labels is None else [f"class {k % 2}" for k in range(len(rows))]
+
+    def content(row):
+        cells = []
+        for cell in row:
+            number = math.nan if cell is None else cell if isinstance(cell, float) else parse_number(cell)
+            cells.append(cell if number is None else number + 0.0)
+        if all(isinstance(cell, float) for cell in cells):
+            return struct.pack(f"={len(cells)}d", *cells)
+        return repr(tuple(cells)).encode("utf-8", "surrogatepass")
+
+    expected = [
+        hashlib.blake2b(content(row) + (b"" if y is None else repr(y[k]).encode()), digest_size=8).digest()
+        for k, row in enumerate(rows)
+    ]
+    table = np.array(rows, dtype=object)
+    found = row_fingerprints(table, y)
+    assert [int(value).to_bytes(8, "little") for value in found] == expected

@@ -144,7 +144,7 @@ def test_copies_of_prior_rows_are_counted(build):
 def test_unseen_categories_do_not_disturb_verification(build):
     _, X, y = build()
     rows = np.flatnonzero(X[:, 2] != "red")[:100]
-    preprocessor = TablePreprocessor().fit(X[rows])
+    preprocessor = TablePreprocessor("standard").fit(X[rows])
     options = {
         "classes": ("no", "yes"),
         "prior": PriorRecord("given"),

@@ -40,7 +40,7 @@ def drawn(build, seed=5, fraction=0.5):
         split=SplitRecord("drawn", seed=seed, fraction=fraction),
         prior_rows=rows,
         certified_rows=np.setdiff1d(np.arange(240), rows),
-        preprocessor=TablePreprocessor().fit(X[rows]),
+        preprocessor=TablePreprocessor("standard").fit(X[rows]),
     )
 
 
@@ -104,7 +104,7 @@ def test_a_leak_makes_the_folder_unreadable_and_the_report_says_so(saved):
 
 def test_a_preprocessor_fitted_on_certified_rows_is_caught(build):
     _, X, y = build()
-    everything = TablePreprocessor().fit(X)
+    everything = TablePreprocessor("standard").fit(X)
     dishonest, X, y = build(preprocessor=everything)
     report = verify(dishonest, X, y)
     assert failed(report) == {"preprocessing refitted"}
@@ -116,7 +116,7 @@ def test_a_changed_preprocessing_file_is_caught(saved):
     path = folder / "preprocessing.json"
     original = path.read_text()
     data = json.loads(original)
-    data["preprocessor"]["columns"][0]["mean"] += 1e-6
+    data["preprocessor"]["columns"][0]["median"] += 1e-6
     path.write_text(json.dumps(data))
     assert {"preprocessing", "preprocessing refitted"} <= failed(verify(folder, X, y))
     data = json.loads(original)

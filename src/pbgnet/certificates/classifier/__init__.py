@@ -2,7 +2,8 @@
 
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
-from pbgnet.certificates.classifier.counting import certify, held_out_choices, loss_settings
+from pbgnet.certificates.classifier.counting import certify, count_on_rows, held_out_choices, loss_settings
+from pbgnet.certificates.classifier.fitted import certify_fitted
 from pbgnet.certificates.classifier.losses import (
     LOSS_SLACK,
     Loss,
@@ -24,6 +25,8 @@ __all__ = [
     "ask",
     "certify",
     "certify_by_disagreement",
+    "certify_fitted",
+    "count_on_rows",
     "exported_network",
     "held_out_choices",
     "loss_quantity",

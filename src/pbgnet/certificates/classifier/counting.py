@@ -1,9 +1,10 @@
 """A certificate for any classifier, from rows it has never seen."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
@@ -13,6 +14,7 @@ from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.data import (
     Classes,
     DataFingerprints,
+    Split,
     count_duplicates,
     fingerprint_split,
     label_values,
@@ -25,10 +27,20 @@ from pbgnet.certificates.format import (
     CountedRows,
     DisagreementSubject,
     Fingerprints,
+    MajorityAnswer,
     Union,
+    never_answered,
 )
 from pbgnet.certificates.network import check_class_size, delta_of, now, software
-from pbgnet.certificates.routes import HELD_OUT_LOSS, ROUTES, Claim, Foresight, Measured, make_claim
+from pbgnet.certificates.routes import (
+    HELD_OUT_LOSS,
+    ROUTES,
+    Claim,
+    Foresight,
+    Measured,
+    balanced_bound,
+    make_claim,
+)
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.preprocessing import count_rows
 from pbgnet.validation import check_kind
@@ -144,7 +156,7 @@ def certify(
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
-        known = _known_classes(model, classes, None if class_conditional else values)
+        known = known_classes(model, classes, None if class_conditional else values)
         truth = known.places(values, "y holds")
         predictions = known.places(answers, "The classifier answers with")
         if loss is not None:
@@ -154,9 +166,7 @@ def certify(
     choices = held_out_choices(known, bool(class_conditional), loss is not None)
     share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     measured = Measured(predictions != truth, None if losses is None else losses.values)
-    claims = [make_claim("classifier", "clopper-pearson", measured, delta=share)]
-    if class_conditional:
-        claims += [_of_class(measured, truth == k, name, share) for k, name in enumerate(known.names)]
+    claims = count_claims(measured, truth, known.names if class_conditional else (), share)
     if losses is not None:
         settings = loss_settings(n, share)
         claims.append(
@@ -170,9 +180,26 @@ def certify(
         data=data,
         measured=measured,
         n_duplicates=count_duplicates(fingerprints),
+        never_answered=never_answered(known.names, truth, predictions),
+        majority=MajorityAnswer.counted(known.names, truth[:0], truth),
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
+
+
+def count_claims(
+    measured: Measured, truth: NDArray[np.int64], names: Sequence[str], delta: float
+) -> list[Claim]:
+    """Bound the error rate over all rows, and among those of each class that is named."""
+    return [
+        make_claim("classifier", "clopper-pearson", measured, delta=delta),
+        *(_of_class(measured, truth == k, name, delta) for k, name in enumerate(names)),
+    ]
+
+
+def count_on_rows(wrong: NDArray[np.bool_], delta: float) -> Claim:
+    """Return the bound from a count of errors on rows that a classifier has never seen."""
+    return make_claim("classifier", "clopper-pearson", Measured(wrong), delta=delta)
 
 
 def loss_settings(n: int, delta: float) -> Any:
@@ -190,10 +217,17 @@ def issue_for_answers(
     measured: Measured,
     n_duplicates: int,
     subject: ClassifierSubject | DisagreementSubject,
+    split: Split | None = None,
+    never_answered: tuple[str, ...] = (),
+    majority: MajorityAnswer | None = None,
 ) -> Certificate:
-    """Make the certificate of a classifier of which nothing is known but what it answers."""
+    """Make the certificate of a classifier of which nothing is known but what it answers.
+
+    Without a split, all rows are certified.
+    """
     n, n_errors, delta = measured.n, measured.n_errors, delta_of(confidence)
-    none = np.empty(0, dtype=np.int64)
+    if split is None:
+        split = Split(np.empty(0, dtype=np.int64), np.arange(data.n_rows))
     return Certificate(
         confidence=float(confidence),
         delta=delta,
@@ -202,7 +236,9 @@ def issue_for_answers(
         claims=claims,
         alternatives=(),
         choices=choices,
-        inputs=CountedRows(n, n_errors, n_errors / n, n_duplicates),
+        inputs=CountedRows(n, n_errors, n_errors / n, n_duplicates, never_answered),
+        majority=majority,
+        balanced_error_rate=balanced_bound(claims),
         subject=subject,
         n_rows_total=data.n_rows,
         fingerprints=Fingerprints(
@@ -210,7 +246,7 @@ def issue_for_answers(
             data.features,
             None if isinstance(subject, DisagreementSubject) else data.labels,
             data.columns,
-            fingerprint_split(none, np.arange(data.n_rows)),
+            fingerprint_split(split.prior_rows, split.certified_rows),
         ),
         versions=software(),
         issued_at=now(),
@@ -222,7 +258,7 @@ def _of_class(measured: Measured, rows: Any, name: str, delta: float) -> Claim:
     return make_claim("classifier", "clopper-pearson", measured.among(rows), delta=delta, given_class=name)
 
 
-def _known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
+def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
     """Return the classes that were named, with those seen where it does not matter how many there are."""
     sources = (seen, getattr(model, "classes_", None), classes)
     if all(source is None for source in sources):
@@ -233,8 +269,10 @@ def _known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None
     return Classes.of(*sources)
 
 
-def held_out_choices(classes: Classes, class_conditional: bool, with_loss: bool) -> Choices:
-    """Return what is chosen for the count of errors: nothing but what is paid for, one share per claim."""
+def held_out_choices(
+    classes: Classes, class_conditional: bool, with_loss: bool, chosen: tuple[str, ...] = ()
+) -> Choices:
+    """Return what is chosen for the count of errors: what the prior rows chose, and one share per claim."""
     if class_conditional and len(classes) < 2:
         raise OptionError("class_conditional needs rows of at least two classes.")
     n_shares = 1 + class_conditional * len(classes) + with_loss
@@ -245,4 +283,4 @@ def held_out_choices(classes: Classes, class_conditional: bool, with_loss: bool)
     }
     paid = (class_conditional, with_loss)
     unions = (Union(what[paid], n_shares),) if paid in what else ()
-    return Choices("held-out", (), unions, ("clopper-pearson",))
+    return Choices("held-out", chosen, unions, ("clopper-pearson",))

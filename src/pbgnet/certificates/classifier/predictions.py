@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.classifier.losses import RowLosses
-from pbgnet.certificates.data import Classes, Label, fingerprint_json
-from pbgnet.certificates.format import Certificate, ClassifierSubject, DisagreementSubject, differences
-from pbgnet.exceptions import DamagedFileError, DtypeError, PBGNetError, ShapeError
+from pbgnet.certificates.data import Classes, Label, Split, fingerprint_json, fingerprint_split
+from pbgnet.certificates.format import (
+    Certificate,
+    ClassifierSubject,
+    DisagreementSubject,
+    FittedSubject,
+    differences,
+)
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, PBGNetError, ShapeError
 from pbgnet.records import Limits, Record, Sha256, read_keys
 
 SCHEMA = "pbgnet-predictions"
@@ -66,6 +72,9 @@ class CertifiedPredictions:
         Which exported network answered, for a disagreement of one.
     losses : RowLosses or None
         The loss of each row, where its mean is bounded.
+    split : Split or None
+        Rows of the table that the classifier was fitted on, and rows it answered on, where these are parts
+        of one table; see `certify_fitted`.
 
     Examples
     --------
@@ -79,6 +88,7 @@ class CertifiedPredictions:
     reference: NDArray[np.int64] | None = None
     exported: ExportedNetwork | None = None
     losses: RowLosses | None = None
+    split: Split | None = None
 
     def __post_init__(self) -> None:
         classes = Classes(tuple(self.classes)).labels
@@ -91,6 +101,10 @@ class CertifiedPredictions:
                 raise ShapeError("There must be as many answers of the reference as of the classifier.")
         if self.losses is not None and self.losses.values.size != self.predictions.size:
             raise ShapeError("There must be as many losses as answers of the classifier.")
+        if (self.split is not None) != isinstance(self.certificate.subject, FittedSubject):
+            raise DomainError("A classifier that was fitted on rows of the table needs the split, no other.")
+        if self.split is not None and self.split.certified_rows.size != self.predictions.size:
+            raise ShapeError("There must be as many certified rows as answers of the classifier.")
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -107,7 +121,7 @@ class CertifiedPredictions:
         assert isinstance(stated, ClassifierSubject | DisagreementSubject)
         told = stated.exported if isinstance(stated, DisagreementSubject) else None
         found = None if self.exported is None else self.exported.fingerprint()
-        return {
+        compared = {
             "certificate text": self.certificate.seals,
             "exported network": (
                 str(told),
@@ -116,6 +130,10 @@ class CertifiedPredictions:
             ),
             "answers": (stated.answers, self.fingerprint(), "an answer, a loss or a class was changed"),
         }
+        if self.split is not None:
+            rows = fingerprint_split(self.split.prior_rows, self.split.certified_rows)
+            compared["split"] = (self.certificate.fingerprints.split, rows, "prior rows were changed")
+        return compared
 
     def mismatch(self) -> str:
         """Return where what is stored is not what the certificate speaks of; "" if it is."""
@@ -125,12 +143,16 @@ class CertifiedPredictions:
         """Return the answers as plain JSON-able values; the certificate has its own form."""
         exported = None if self.exported is None else self.exported.to_dict()
         content = _content(self.classes, self.predictions, self.reference, self.losses)
-        return {**content, "exported": exported}
+        rows = {} if self.split is None else {"prior_rows": self.split.prior_rows.tolist()}
+        return {**content, "exported": exported, **rows}
 
     @classmethod
     def from_dict(cls, data: object, certificate: Certificate) -> "CertifiedPredictions":
         """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        subject = certificate.subject
+        fitted = isinstance(subject, FittedSubject)
         keys = ["schema", "version", "classes", "predictions", "reference", "exported", "losses"]
+        keys += ["prior_rows"] * fitted
         content = read_keys(data, keys)
         version = content["version"]
         if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
@@ -140,7 +162,7 @@ class CertifiedPredictions:
             )
         if not isinstance(content["classes"], list):
             raise DamagedFileError(f"classes must be a list, got {content['classes']!r:.60}.")
-        for name in ("predictions", "reference"):
+        for name in ("predictions", "reference", *(["prior_rows"] * fitted)):
             places = content[name]
             if places is None and name == "reference":
                 continue
@@ -155,6 +177,7 @@ class CertifiedPredictions:
                 content["reference"],
                 None if exported is None else ExportedNetwork.from_dict(exported, "exported"),
                 None if content["losses"] is None else RowLosses.from_dict(content["losses"]),
+                _split_of(content, certificate) if isinstance(subject, FittedSubject) else None,
             )
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
@@ -188,6 +211,19 @@ def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64
     result = array.astype(np.int64)
     result.setflags(write=False)
     return result
+
+
+def _split_of(content: dict[str, Any], certificate: Certificate) -> Split:
+    """Return the split of a table into the prior rows that are stored and all others: those certified."""
+    subject, n_rows = certificate.subject, certificate.n_rows_total
+    assert isinstance(subject, FittedSubject)
+    stated = (subject.n_prior_rows, n_rows - subject.n_prior_rows)
+    if stated != (len(content["prior_rows"]), len(content["predictions"])):
+        raise DamagedFileError("there must be as many prior rows, and answers, as the certificate says.")
+    if not all(0 <= row < n_rows for row in content["prior_rows"]):
+        raise DamagedFileError(f"prior_rows must lie between 0 and {n_rows - 1}.")
+    prior = np.asarray(content["prior_rows"], dtype=np.int64)
+    return Split(prior, np.setdiff1d(np.arange(n_rows), prior), subject.split)
 
 
 def _content(

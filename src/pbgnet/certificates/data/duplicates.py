@@ -1,6 +1,7 @@
 """Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
 
 import hashlib
+import itertools
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +18,8 @@ from pbgnet.preprocessing import (
     column_names,
     count_rows,
     is_frame,
-    parse_number,
     read_columns,
+    read_numbers,
 )
 from pbgnet.validation import check_name, check_readable
 
@@ -77,14 +78,12 @@ def row_fingerprints(
     n = count_rows(X)
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
-    found = np.empty(n, dtype=np.uint64)
-    read = _reader(rounding)
-    for k, content in enumerate(_contents(X, columns, read)):
-        digest = hashlib.blake2b(content, digest_size=8)
-        if labels is not None:
-            digest.update(labels[k].encode("utf-8", "surrogatepass"))
-        found[k] = int.from_bytes(digest.digest(), "little")
-    return found
+    contents = _contents(X, columns, _reader(rounding))
+    if labels is not None:
+        written = {label: label.encode("utf-8", "surrogatepass") for label in set(labels)}
+        contents = (content + written[label] for content, label in zip(contents, labels, strict=True))
+    digests = b"".join([hashlib.blake2b(content, digest_size=8).digest() for content in contents])
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def single_columns(X: Any, columns: Sequence[str] | None = None) -> NDArray[np.bool_]:  # noqa: N803
@@ -199,26 +198,40 @@ def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes
         numbers = np.stack([np.asarray(column.numbers) for column in columns], axis=1)
         yield from _numbers(read(numbers, None))
         return
-    for row in zip(*(_cells(column, k, read) for k, column in enumerate(columns)), strict=True):
-        if all(isinstance(cell, float) for cell in row):
-            yield struct.pack(f"={len(row)}d", *row)  # as `_numbers` writes them
-        else:
-            yield repr(row).encode("utf-8", "surrogatepass")
+    cells, words = zip(*(_cells(column, k, read) for k, column in enumerate(columns)), strict=True)
+    with_words = np.logical_or.reduce(words)
+    end = "," if len(cells) == 1 else ""
+    for row, has_words in zip(zip(*cells, strict=True), with_words.tolist(), strict=True):
+        if has_words:  # as Python writes the row
+            yield f"({', '.join(row)}{end})".encode("utf-8", "surrogatepass")
+        else:  # as `_numbers` writes it
+            yield struct.pack(f"={len(row)}d", *map(float, row))
 
 
-def _cells(column: Column, place: int, read: Read) -> list[float | str]:
-    """Return the values of a column: numbers, also those written out, NaN for missing ones, or texts.
+def _cells(column: Column, place: int, read: Read) -> tuple[list[str], NDArray[np.bool_]]:
+    """Return the values of a column as Python writes them, and which are words.
 
-    Each cell by itself, so that a row is the same in a part of the table, and in a CSV read as texts.
+    The others are numbers, also those written out, NaN for missing ones. Each cell by itself, so that a row
+    is the same in a part of the table, and in a CSV read as texts.
     """
     if column.numbers is not None:
-        numbers = read(column.numbers, place).tolist()  # one kind of NaN, and -0.0 becomes 0.0
-        return [math.nan if math.isnan(number) else number + 0.0 for number in numbers]
-    found: dict[str | None, float | str] = {None: math.nan}
-    for text in filter(None, dict.fromkeys(column.texts or ())):
-        number = parse_number(text)
-        found[text] = text if number is None else float(read(np.array([number]), place)[0]) + 0.0
-    return [found.get(text, "") for text in column.texts or ()]
+        numbers = (read(column.numbers, place) + 0.0).tolist()  # -0.0 becomes 0.0
+        return list(map(repr, numbers)), np.zeros(len(numbers), dtype=bool)
+    texts = column.texts or []
+    distinct = [text for text in dict.fromkeys(texts) if text is not None]
+    parsed = read_numbers(distinct)
+    words = np.isnan(parsed)
+    written = map(repr, (read(parsed, place) + 0.0).tolist())
+    found: dict[str | None, str] = {
+        text: repr(text) if is_word else number
+        for text, is_word, number in zip(distinct, words.tolist(), written, strict=True)
+    }
+    found[None] = "nan"
+    cells = [found[text] for text in texts]
+    if not words.any() or (words.all() and None not in texts):
+        return cells, np.full(len(cells), bool(words.any()))
+    are_words = set(itertools.compress(distinct, words.tolist()))
+    return cells, np.array([text in are_words for text in texts], dtype=bool)
 
 
 def _to_six_digits(numbers: NDArray[Any]) -> NDArray[np.float64]:

@@ -236,6 +236,11 @@ def _update_column(digest: "_Hash", column: Column) -> None:
 
 def _update_texts(digest: "_Hash", texts: Sequence[str | None]) -> None:
     """Hash texts behind all their lengths; a missing one has length -1."""
-    parts = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
-    _update(digest, np.array([-1 if part is None else len(part) for part in parts], dtype=np.int64))
-    digest.update(b"".join(part for part in parts if part is not None))
+    joined = "".join([text for text in texts if text is not None])
+    if joined.isascii():  # one byte for each character
+        lengths = [-1 if text is None else len(text) for text in texts]
+    else:
+        sizes = {text: len(text.encode("utf-8", "surrogatepass")) for text in set(texts) if text is not None}
+        lengths = [-1 if text is None else sizes[text] for text in texts]
+    _update(digest, np.array(lengths, dtype=np.int64))
+    digest.update(joined.encode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
 """How a user's table becomes the numbers a network reads, and its answers the user's labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pbgnet.certificates.data.fingerprints import fingerprint_json
 from pbgnet.certificates.data.labels import Classes
-from pbgnet.exceptions import DamagedFileError, DtypeError, ShapeError
+from pbgnet.exceptions import DamagedFileError, DtypeError, OptionError, ShapeError
 from pbgnet.preprocessing import TablePreprocessor, as_numbers, check_columns, column_names, read_columns
 from pbgnet.records import read_keys
 from pbgnet.validation import check_readable
@@ -60,10 +60,13 @@ class Inputs:
             raise ShapeError(f"The network takes {n_features} features, but {source} {found}.")
 
     def features(self, X: Any, n_features: int | None = None) -> Any:  # noqa: N803
-        """Return a table as float64, shape (n, n_features); sparse matrices stay sparse."""
+        """Return a table as float64, shape (n, n_features); sparse matrices stay sparse.
+
+        What a preprocessor makes of it is a `BinnedTable`.
+        """
         check_readable("X", X)
         if self.preprocessor is not None:
-            return self.preprocessor.transform(X)
+            return self.preprocessor.encode(X)
         found = column_names(X)
         if hasattr(X, "tocsr"):
             features = X.tocsr()
@@ -82,6 +85,12 @@ class Inputs:
                 f"The model takes numbers, got {features.dtype}; it was fitted without preprocessing."
             )
         return features if hasattr(features, "tocsr") else features.astype(np.float64, copy=False)
+
+    def with_numbers(self, numbers: str) -> "Inputs":
+        """Return the same with another choice of what the preprocessor makes of a number."""
+        if self.preprocessor is None:
+            raise OptionError("Without a preprocessor numbers are used as they are.")
+        return replace(self, preprocessor=self.preprocessor.with_numbers(numbers))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON-able values; labels keep their type."""

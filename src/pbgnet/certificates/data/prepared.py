@@ -14,6 +14,7 @@ from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_dat
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split import Split
+from pbgnet.preprocessing import BinnedTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +61,21 @@ class PreparedTable:
         """Of each row's features."""
         return self.rows.fingerprints
 
+    def with_numbers(self, numbers: str) -> "PreparedTable":
+        """Return the same table with another choice of what its preprocessor makes of a number.
+
+        All that was computed is kept, the codes of the rows too.
+        """
+        other = PreparedTable(self.rows, self.inputs.with_numbers(numbers), self.split)
+        assert other.inputs.preprocessor is not None
+        kept = {name: value for name, value in vars(self).items() if name not in vars(other)}
+        features = BinnedTable(self.features.codes, other.inputs.preprocessor.book_)
+        vars(other).update(kept | {"features": features})
+        return other
+
     @functools.cached_property
     def features(self) -> Any:
-        """All rows as numbers, float64; sparse matrices stay sparse."""
+        """All rows as numbers, float64; sparse matrices stay sparse, preprocessed rows are codes."""
         return self.inputs.features(self.rows.X)
 
     @functools.cached_property

@@ -10,12 +10,17 @@ from pbgnet.certificates.format.certificate import (
     certificate_schema,
     differences,
 )
+from pbgnet.certificates.format.majority import MajorityAnswer, never_answered
 from pbgnet.certificates.format.numbers import round_up
 from pbgnet.certificates.format.subjects import (
+    MOST_MEMBERS,
     MOST_SAMPLES,
     AggregationRecord,
+    CandidateRecord,
     ClassifierSubject,
     DisagreementSubject,
+    FitRecord,
+    FittedSubject,
     NetworkRecord,
     NetworkSubject,
     PreprocessingRecord,
@@ -24,14 +29,19 @@ from pbgnet.certificates.format.subjects import (
 )
 
 __all__ = [
+    "MOST_MEMBERS",
     "MOST_SAMPLES",
     "AggregationRecord",
+    "CandidateRecord",
     "Certificate",
     "Choices",
     "ClassifierSubject",
     "CountedRows",
     "DisagreementSubject",
     "Fingerprints",
+    "FitRecord",
+    "FittedSubject",
+    "MajorityAnswer",
     "NetworkRecord",
     "NetworkSubject",
     "PreprocessingRecord",
@@ -41,5 +51,6 @@ __all__ = [
     "Union",
     "certificate_schema",
     "differences",
+    "never_answered",
     "round_up",
 ]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 
 from pbgnet.certificates.data import fingerprint_json
 from pbgnet.certificates.format import version1
+from pbgnet.certificates.format.majority import MajorityAnswer
 from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
 from pbgnet.certificates.routes import ERROR_RATE, LINEAR_LOSS, Claim
 from pbgnet.exceptions import DamagedFileError, DomainError
@@ -96,12 +97,15 @@ class CountedRows(Record):
     n_duplicates : int
         Number of certified rows that repeat the features of another row of the table, prior rows
         included.
+    never_answered : tuple of str
+        Classes of certified rows that the predictor answers on none of them, as Python writes them.
     """
 
     n: PositiveCount
     n_errors: Count
     empirical_error_rate: Probability
     n_duplicates: Count
+    never_answered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,8 @@ class Words(Record):
     predictors: Annotated[tuple[str, ...], FEW]
     assumptions: Annotated[tuple[str, ...], FEW]
     comparison: str
+    yardstick: str
+    shortcomings: Annotated[tuple[str, ...], FEW]
     seal: Sha256
 
 
@@ -172,7 +178,13 @@ class Certificate(Record):
         What was chosen where, and what it cost.
     inputs : CountedRows
         What was counted.
-    subject : NetworkSubject, ClassifierSubject or DisagreementSubject
+    majority : MajorityAnswer or None
+        How often it errs on the same rows to answer always with the most frequent class: counted, not
+        claimed. None where the rows have no labels.
+    balanced_error_rate : float or None
+        Bound on the mean of the error rates of the classes, where these are claimed: the mean of their
+        bounds, which hold together, so that it costs nothing.
+    subject : NetworkSubject, ClassifierSubject, FittedSubject or DisagreementSubject
         What was certified.
     n_rows_total : int
         Number of rows of the table given: prior rows, certified rows and any others.
@@ -202,6 +214,8 @@ class Certificate(Record):
     alternatives: Annotated[tuple[Claim, ...], FEW]
     choices: Choices
     inputs: CountedRows
+    majority: MajorityAnswer | None
+    balanced_error_rate: Probability | None
     subject: Subject
     n_rows_total: PositiveCount
     fingerprints: Fingerprints
@@ -275,6 +289,21 @@ class Certificate(Record):
     def comparison(self) -> str:
         """What the alternatives are, in a sentence."""
         return str(self._format.COMPARISON)
+
+    @property
+    def yardstick(self) -> str:
+        """What always the same answer would give on the same rows, in a sentence."""
+        return str(self._format.yardstick(self))
+
+    @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """Where the classifier is not shown to be of use, one sentence each; none where it is."""
+        return tuple(self._format.shortcomings(self))
+
+    @property
+    def beats_majority(self) -> bool:
+        """Whether the bound is below what always the same answer errs on these rows, where that is known."""
+        return self.majority is None or self.error_rate.value < self.majority.error_rate
 
     @property
     def _format(self) -> ModuleType:

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 from pbgnet.certificates.data import SplitRecord
 from pbgnet.certificates.routes import Claim
+from pbgnet.exceptions import DomainError
 from pbgnet.records import (
     Count,
     Limits,
@@ -19,16 +20,23 @@ from pbgnet.records import (
 MOST_SAMPLES = 100_000
 """Most draws per row of a sampled risk: `verify` makes them all again."""
 
+MOST_MEMBERS = 10_000
+"""Most networks whose mean answers."""
+
 Size = Annotated[int, Limits(low=1, high=2**31)]
 
 
 @dataclass(frozen=True)
 class NetworkRecord(Record):
-    """The sizes of the network, after preprocessing; see `pbgnet.networks.Architecture`."""
+    """The sizes of the network, after preprocessing; see `pbgnet.networks.Architecture`.
+
+    Where it has members, several networks of these sizes answer together by their mean.
+    """
 
     n_features: Size
     hidden_layer_sizes: Annotated[tuple[Size, ...], Limits(longest=1024)]
     intercept: bool
+    n_members: Annotated[int, Limits(low=1, high=MOST_MEMBERS)] | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,87 @@ class ClassifierSubject(Record):
 
 
 @dataclass(frozen=True)
+class CandidateRecord(Record):
+    """A classifier that could have been fitted, and how it did in cross-validation inside the prior rows.
+
+    Attributes
+    ----------
+    classifier : str
+        As Python writes it.
+    n_errors : int
+        Number of prior rows that it got wrong, each answered after a fit without its fold.
+    """
+
+    classifier: str
+    n_errors: Count
+
+
+@dataclass(frozen=True)
+class FitRecord(Record):
+    """How a classifier came about on rows set apart; none of it is repeated, all of it is on trust.
+
+    Attributes
+    ----------
+    classifier : str
+        What was fitted, as Python writes it.
+    library : str
+        Name and version of the library it is from.
+    preprocessing : PreprocessingRecord
+    candidates : tuple of CandidateRecord
+        All that were compared; the one with fewest errors, the first of several, was fitted. Empty where
+        there was one alone.
+    n_folds : int
+        Into how many folds the prior rows were divided to compare them; 0 where there was one alone.
+    """
+
+    classifier: str
+    library: str
+    preprocessing: PreprocessingRecord
+    candidates: Annotated[tuple[CandidateRecord, ...], Limits(longest=64)] = ()
+    n_folds: Count = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.candidates) != (self.n_folds > 0):
+            raise DomainError("Candidates are compared on folds, and folds are for candidates.")
+        best = min(self.candidates, key=lambda candidate: candidate.n_errors, default=None)
+        if best is not None and best.classifier != self.classifier:
+            raise DomainError("The classifier must be the candidate with fewest errors on the prior rows.")
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """What was chosen on the prior rows, at no cost."""
+        count = len(self.candidates)
+        return (f"the classifier among {count}, by cross-validation in {self.n_folds} folds",) * (count > 0)
+
+
+@dataclass(frozen=True)
+class FittedSubject(ClassifierSubject):
+    """A classifier that was fitted on rows set apart, and is known by what it answered on the others.
+
+    Attributes
+    ----------
+    split : SplitRecord
+        How the rows of the fit, the prior rows, were chosen.
+    n_prior_rows : int
+    fit : FitRecord
+    """
+
+    kind: ClassVar[str] = "fitted-classifier"
+
+    split: SplitRecord
+    n_prior_rows: PositiveCount
+    fit: FitRecord
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.split.how == "none":
+            raise DomainError("A classifier is fitted on prior rows, so that a split cannot be 'none'.")
+        if any(candidate.n_errors > self.n_prior_rows for candidate in self.fit.candidates):
+            raise DomainError("A candidate cannot err more often than there are prior rows.")
+
+
+@dataclass(frozen=True)
 class ReferenceRecord(Record):
     """The certified vote that another classifier was compared with.
 
@@ -203,4 +292,4 @@ class DisagreementSubject(Record):
     exported: Sha256 | None = None
 
 
-Subject = NetworkSubject | ClassifierSubject | DisagreementSubject
+Subject = NetworkSubject | ClassifierSubject | FittedSubject | DisagreementSubject

@@ -6,13 +6,18 @@ New words, or another form, are a new version: one more module like this one.
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.certificates.format.numbers import percent, round_up
-from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject
+from pbgnet.certificates.format.subjects import (
+    DisagreementSubject,
+    FittedSubject,
+    NetworkSubject,
+    PreprocessingRecord,
+)
 from pbgnet.exceptions import DamagedFileError
 
 if TYPE_CHECKING:
     from pbgnet.certificates.format.certificate import Certificate
 
-WORDS = ("statement", "assumptions", "predictors", "comparison")
+WORDS = ("statement", "assumptions", "predictors", "comparison", "yardstick", "shortcomings")
 """Keys of the sentences, which are made from the other content."""
 
 COMPARISON = (
@@ -37,6 +42,10 @@ AGGREGATE_OF_TREE = (
     "neuron has its own copy of the layers below it, under the linear loss; equally the chance that one such "
     "tree drawn from the posterior errs. With two or more hidden layers this is not the average of the plain "
     "network."
+)
+FITTED = (
+    "The classifier as it answered on the certified rows: {classifier} of {library}, fitted on the {n} prior "
+    "rows. It is not stored with this certificate; whoever made it keeps it."
 )
 EXPORTED = (
     "The exported network as it answered on these rows, known by the fingerprint of its kind, precision, "
@@ -74,19 +83,19 @@ PREPROCESSING_WORDS = {
 }
 SPLIT_WORDS = {
     "drawn": (
-        "The rows of the prior were drawn at random, from the seed stated and the set of all rows, whatever "
+        "The rows of the {what} were drawn at random, from the seed stated and the set of all rows, whatever "
         "their order; the seed was not chosen after others were tried."
     ),
     "hashed": (
-        "The rows of the prior are told by the hash of column {column}, which names cases and was not chosen "
-        "by what the rows hold."
+        "The rows of the {what} are told by the hash of column {column}, which names cases and was not "
+        "chosen by what the rows hold."
     ),
     "earliest": (
-        "The rows of the prior are the earliest by column {column}: the certificate speaks of rows drawn "
+        "The rows of the {what} are the earliest by column {column}: the certificate speaks of rows drawn "
         "like the later ones, and of others only if they are exchangeable with these."
     ),
     "given": (
-        "The rows of the prior were chosen by the user, who vouches that this was done without looking at "
+        "The rows of the {what} were chosen by the user, who vouches that this was done without looking at "
         "anything in the rows, neither features nor labels: a choice by what they hold breaks the "
         "certificate."
     ),
@@ -97,6 +106,9 @@ PRIOR_WORDS = {
     "pretrained": "The prior was trained on the prior rows alone and never saw a certified row.",
     "given": "The prior was given by the user, who vouches that it does not depend on the certified rows.",
 }
+
+MOST_NAMED = 5
+"""Of the classes that are never answered, so many are named."""
 
 SUBJECTS = {
     "vote": "the error rate of the vote",
@@ -112,6 +124,8 @@ def write(certificate: "Certificate", content: dict[str, Any]) -> dict[str, Any]
         "assumptions": list(assumptions(certificate)),
         "predictors": list(predictors(certificate)),
         "comparison": COMPARISON,
+        "yardstick": yardstick(certificate),
+        "shortcomings": list(shortcomings(certificate)),
         **content,
     }
 
@@ -158,6 +172,10 @@ def predictors(certificate: "Certificate") -> tuple[str, ...]:
         words["aggregate"] = AGGREGATE_OF_TREE
     if isinstance(subject, DisagreementSubject) and subject.exported is not None:
         words["classifier"] = EXPORTED
+    if isinstance(subject, FittedSubject):
+        words["classifier"] = FITTED.format(
+            classifier=subject.fit.classifier, library=subject.fit.library, n=subject.n_prior_rows
+        )
     covered = tuple(words[name] for name in named)
     if certificate.of_network:
         return (*covered, NOT_COVERED)
@@ -178,6 +196,37 @@ def assumptions(certificate: "Certificate") -> tuple[str, ...]:
     )
 
 
+def yardstick(certificate: "Certificate") -> str:
+    """Say how often always the same answer errs on the certified rows."""
+    majority = certificate.majority
+    if majority is None:
+        return "Without labels nobody can count how often always the same answer errs on these rows."
+    alone = ""
+    if majority.chosen_on == "certified rows":
+        alone = " There are no prior rows to choose it on: it is chosen on the rows it is counted on."
+    return (
+        f"For comparison, a count on these rows and no claim: always answering {majority.answer}, the most "
+        f"frequent class of the {majority.chosen_on}, errs on {majority.n_errors} of {majority.n}, a rate of "
+        f"{majority.error_rate:.4f}.{alone}"
+    )
+
+
+def shortcomings(certificate: "Certificate") -> tuple[str, ...]:
+    """Say where the classifier is not shown to be of use."""
+    inputs, majority, told = certificate.inputs, certificate.majority, []
+    if majority is not None and not certificate.beats_majority:
+        told.append(
+            f"The bound of {round_up(certificate.error_rate.value)} does not beat always answering "
+            f"{majority.answer}, which errs on {majority.n_errors} of the {majority.n} certified rows, a "
+            f"rate of {majority.error_rate:.4f}; the classifier errs on {inputs.n_errors} of them."
+        )
+    if missing := inputs.never_answered:
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        classes = "Classes of certified rows are" if len(missing) > 1 else "A class of certified rows is"
+        told.append(f"{classes} never answered on them: {', '.join(missing[:MOST_NAMED])}{more}.")
+    return tuple(told)
+
+
 def _further_claims(certificate: "Certificate") -> str:
     """Return what is claimed of each class, and of the loss of a classifier."""
     claims, told, open_end = certificate.class_conditional, "", ""
@@ -185,6 +234,8 @@ def _further_claims(certificate: "Certificate") -> str:
     if claims:
         parts = [f"at most {round_up(c.value)} among rows of class {c.given_class}" for c in claims]
         told += f"; it is {', '.join(parts[:-1])} and {parts[-1]}"
+    if (balanced := certificate.balanced_error_rate) is not None:
+        told += f", so the balanced error rate, the mean over the classes, is at most {round_up(balanced)}"
     if not certificate.of_network and (loss := certificate.expected_loss) is not None:
         if loss.value < 1:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
@@ -222,7 +273,8 @@ def _duplicates(certificate: "Certificate", rows: str) -> tuple[str, ...]:
     count = certificate.inputs.n_duplicates
     if not count:
         return ()
-    another = "another row of the table, prior rows included" if certificate.of_network else "another one"
+    whole = certificate.of_network or isinstance(certificate.subject, FittedSubject)
+    another = "another row of the table, prior rows included" if whole else "another one"
     return (f"{count} of the {rows} rows repeat {another}; independent draws may, copies may not.",)
 
 
@@ -236,21 +288,25 @@ def _of_network(certificate: "Certificate") -> tuple[str, ...]:
             "rows (other widths, depths, seeds or pre-trainings count); the confidence holds for all of them "
             "together."
         )
-    text = preprocessing.description.strip().rstrip(".")
     return (
         PRIOR_WORDS[prior.how],
         *_split(certificate),
         count,
-        PREPROCESSING_WORDS[preprocessing.status].rstrip(".") + (f" ({text})" if text else "") + ".",
+        _preprocessing(preprocessing),
         "The numbers speak of the predictors named, not of the plain sign network.",
     )
+
+
+def _preprocessing(record: PreprocessingRecord) -> str:
+    text = record.description.strip().rstrip(".")
+    return PREPROCESSING_WORDS[record.status].rstrip(".") + (f" ({text})" if text else "") + "."
 
 
 def _split(certificate: "Certificate") -> tuple[str, ...]:
     inputs, how, left_out = certificate.inputs, certificate.network.split.how, certificate.network.n_left_out
     told = []
     if how in SPLIT_WORDS and certificate.n_rows_total > inputs.n + left_out:
-        told.append(SPLIT_WORDS[how].format(column=repr(certificate.network.split.column)))
+        told.append(SPLIT_WORDS[how].format(what="prior", column=repr(certificate.network.split.column)))
     if left_out:
         rows = "1 row of the table is" if left_out == 1 else f"{left_out} rows of the table are"
         told.append(
@@ -276,10 +332,25 @@ def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
             "The shares of delta of the two were fixed before these rows were seen.",
             "The certificate of the vote holds at the share of delta stated.",
         )
-    return (
+    fixed: tuple[str, ...] = (
         "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
+    )
+    if isinstance(certificate.subject, FittedSubject):
+        fixed = _of_fit(certificate.subject)
+    return (
+        *fixed,
         count,
         *(() if certificate.expected_loss is None else (LOSS_SETTLED, LOSS_OF_ROW)),
+    )
+
+
+def _of_fit(subject: FittedSubject) -> tuple[str, ...]:
+    split = subject.split
+    return (
+        SPLIT_WORDS[split.how].format(what="fit", column=repr(split.column)),
+        f"The classifier was fitted on the {subject.n_prior_rows} prior rows alone and never saw a certified "
+        "row; the fit is not repeated, and is taken on trust.",
+        _preprocessing(subject.fit.preprocessing),
     )
 
 

@@ -1,7 +1,15 @@
 """Networks of this package: evaluated exactly, certified by the routes, and kept as models."""
 
 from pbgnet.certificates.network.evaluation import LARGEST_ERROR, TOLERANCE, Answers, certifiable, evaluate
-from pbgnet.certificates.network.issue import learned_from, now, prior_problem, situation_of, software
+from pbgnet.certificates.network.issue import (
+    classes_never_answered,
+    learned_from,
+    majority_of,
+    now,
+    prior_problem,
+    situation_of,
+    software,
+)
 from pbgnet.certificates.network.model import CertifiedModel, certify_network, certify_prepared
 from pbgnet.certificates.network.strategy import (
     Proposal,
@@ -27,9 +35,11 @@ __all__ = [
     "certify_prepared",
     "check_class_size",
     "chosen_on_prior_rows",
+    "classes_never_answered",
     "delta_of",
     "evaluate",
     "learned_from",
+    "majority_of",
     "now",
     "others_than",
     "prior_problem",

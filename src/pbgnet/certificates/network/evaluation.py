@@ -46,6 +46,7 @@ def certifiable(network: AggregatedNetwork) -> AggregatedNetwork:
         [weight.detach().cpu().double() for weight in network.prior_weights],
         intercept=network.architecture.intercept,
         aggregation=Fourier(),
+        members=network.architecture.n_members is not None,
     )
 
 
@@ -183,7 +184,10 @@ def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Answers:
 
 def prior_network(network: AggregatedNetwork) -> AggregatedNetwork:
     """Return the network whose posterior is the prior."""
-    return AggregatedNetwork(network.prior_weights, intercept=network.architecture.intercept)
+    sizes = network.architecture
+    return AggregatedNetwork(
+        network.prior_weights, intercept=sizes.intercept, members=sizes.n_members is not None
+    )
 
 
 def check_precise(answers: Answers) -> None:
@@ -208,7 +212,8 @@ def row_count(x: Any) -> int:
 
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
     costs = [layer.n_neurons * Fourier().nodes(layer.weight).largest_count for layer in network.layers[1:]]
-    return max(1, min(CHUNK, WORKSPACE // max(costs, default=1)))
+    n_members = network.architecture.n_members or 1
+    return max(1, min(CHUNK, WORKSPACE // (n_members * max(costs, default=1))))
 
 
 def dense_rows(x: Any, start: int, stop: int) -> Tensor:

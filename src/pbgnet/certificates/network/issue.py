@@ -20,18 +20,27 @@ from pbgnet.certificates.format import (
     Certificate,
     CountedRows,
     Fingerprints,
+    MajorityAnswer,
     NetworkRecord,
     NetworkSubject,
     PreprocessingRecord,
     PriorRecord,
     Software,
+    never_answered,
 )
-from pbgnet.certificates.network.evaluation import TOLERANCE, check_precise, evaluate, prior_network
+from pbgnet.certificates.network.evaluation import (
+    TOLERANCE,
+    Answers,
+    check_precise,
+    evaluate,
+    prior_network,
+)
 from pbgnet.certificates.network.sampling import draw_risk
 from pbgnet.certificates.network.strategy import Decision, Situation, as_margins, decide
 from pbgnet.certificates.network.terms import Terms
+from pbgnet.certificates.routes import balanced_bound
 from pbgnet.exceptions import DomainError
-from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
+from pbgnet.networks import INITIALISATIONS, AggregatedNetwork, class_indices
 from pbgnet.validation import check_kind
 
 
@@ -83,7 +92,15 @@ def issue_certificate(
         claims=decision.claims,
         alternatives=decision.alternatives,
         choices=decision.choices,
-        inputs=CountedRows(answers.n, answers.n_errors, answers.n_errors / answers.n, table.n_duplicates),
+        inputs=CountedRows(
+            answers.n,
+            answers.n_errors,
+            answers.n_errors / answers.n,
+            table.n_duplicates,
+            classes_never_answered(table, answers),
+        ),
+        majority=majority_of(table),
+        balanced_error_rate=balanced_bound(decision.claims),
         subject=_subject(network, table, prior, preprocessing, terms, situation, decision, prior_margins),
         n_rows_total=data.n_rows,
         fingerprints=Fingerprints(
@@ -123,6 +140,21 @@ def situation_of(
         margins,
         draw_risk(network, *certified, terms) if terms.sampled else None,
     )
+
+
+def majority_of(table: PreparedTable) -> MajorityAnswer:
+    """Count how often the most frequent class of the prior rows errs on the certified ones."""
+    places = class_indices(table.signs)
+    split = table.split
+    return MajorityAnswer.counted(
+        table.inputs.classes.names, places[split.prior_rows], places[split.certified_rows]
+    )
+
+
+def classes_never_answered(table: PreparedTable, answers: Answers) -> tuple[str, ...]:
+    """Return the classes of certified rows that the vote answers on none of them."""
+    names = table.inputs.classes.names
+    return never_answered(names, class_indices(answers.labels), class_indices(answers.output))
 
 
 def learned_from(prior: PriorRecord, prior_rows: NDArray[np.int64]) -> bool:
@@ -190,7 +222,7 @@ def _subject(
     before = fingerprint_tensors(network.prior_weights)
     margins = kept_margins(prior_margins, prior, split.prior_rows)
     return NetworkSubject(
-        network=NetworkRecord(sizes.n_features, sizes.hidden_layer_sizes, sizes.intercept),
+        network=NetworkRecord(sizes.n_features, sizes.hidden_layer_sizes, sizes.intercept, sizes.n_members),
         aggregation=AggregationRecord(terms.aggregation, TOLERANCE, terms.n_samples, terms.seed),
         prior=prior,
         preprocessing=preprocessing,

@@ -350,4 +350,5 @@ def _preprocessing_record(
 def _sizes(network: Any) -> str:
     hidden = ", ".join(map(str, network.hidden_layer_sizes)) or "none"
     intercepts = "with" if network.intercept else "without"
-    return f"{network.n_features} features, hidden layers: {hidden}, {intercepts} intercepts"
+    members = "" if network.n_members is None else f", {network.n_members} members"
+    return f"{network.n_features} features, hidden layers: {hidden}, {intercepts} intercepts{members}"

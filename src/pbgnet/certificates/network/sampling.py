@@ -41,6 +41,11 @@ def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sa
         of the next one are dependent and the estimate is biased. Also without one, where there is
         nothing to draw.
     """
+    if network.architecture.n_members is not None:
+        raise UncertifiedError(
+            "A sampled risk can be certified for a single network only, not for members that answer as one; "
+            "use aggregation='fourier'."
+        )
     depth = len(network.architecture.hidden_layer_sizes)
     if depth != 1:
         reason = (

@@ -1,7 +1,7 @@
 """Routes to a bound: each an object in a file of its own, all in one registry."""
 
 from pbgnet.certificates.routes.base import ERROR_RATE, LINEAR_LOSS, Evidence, Foresight, Route, Settings
-from pbgnet.certificates.routes.claim import LOSS_QUANTITY, Claim, make_claim
+from pbgnet.certificates.routes.claim import LOSS_QUANTITY, Claim, balanced_bound, make_claim
 from pbgnet.certificates.routes.measured import Measured, Sample
 from pbgnet.certificates.routes.pac_bayes import FIXED_GRID
 from pbgnet.certificates.routes.registry import CANDIDATES, HELD_OUT_LOSS, ROUTES
@@ -21,5 +21,6 @@ __all__ = [
     "Route",
     "Sample",
     "Settings",
+    "balanced_bound",
     "make_claim",
 ]

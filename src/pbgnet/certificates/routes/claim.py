@@ -1,6 +1,9 @@
 """A claim: one bound on one quantity of one predictor, with everything it was computed from."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Annotated, Any, Self
 
 from pbgnet.certificates.routes.base import Evidence, Route, Settings
@@ -133,6 +136,25 @@ class Claim(Record):
             for route in ROUTES.values()
         ]
         return {**whole, "oneOf": [{"properties": part} for part in parts]}
+
+
+def balanced_bound(claims: Iterable[Claim]) -> float | None:
+    """Return the mean of the bounds on the classes, rounded up; None where no class is bounded apart.
+
+    Where all of them hold, so does this one on the mean of the error rates: it needs no share of delta.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.routes import balanced_bound
+    >>> balanced_bound([]) is None
+    True
+    """
+    values = [Fraction(claim.value) for claim in claims if claim.given_class is not None]
+    if not values:
+        return None
+    exact = sum(values) / len(values)
+    rounded = float(exact)
+    return rounded if rounded >= exact else math.nextafter(rounded, 1.0)
 
 
 def make_claim(

@@ -24,10 +24,24 @@ from pbgnet.certificates.data import (
     row_fingerprints,
     unchanged_data,
 )
-from pbgnet.certificates.format import Choices, DisagreementSubject, ReferenceRecord
+from pbgnet.certificates.format import (
+    Choices,
+    DisagreementSubject,
+    FittedSubject,
+    MajorityAnswer,
+    ReferenceRecord,
+    never_answered,
+)
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.routes import ERROR_RATE, HELD_OUT_LOSS, Claim, Measured, Settings
-from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_duplicates, is_outward, same
+from pbgnet.certificates.verification.cases import (
+    AnswersCase,
+    Outcome,
+    compare_duplicates,
+    compare_majority,
+    is_outward,
+    same,
+)
 from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence, same_settings
 from pbgnet.exceptions import PriorLeakageError, ShapeError
 
@@ -53,7 +67,7 @@ def check_answers(case: AnswersCase) -> Outcome:
             expected, told, False, "it is not the exported network that was counted; pass it itself"
         )
     with unchanged_data(case.X, case.y):
-        answers = ask(case.model, case.X, certified.predictions.size)
+        answers = ask(case.model, case.asked_rows, certified.predictions.size)
     again = case.classes.places(answers, "The classifier answers with")
     differ = int(np.sum(again != certified.predictions))
     return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
@@ -76,7 +90,7 @@ def check_losses(case: AnswersCase) -> Outcome:
         note = f"not computed again: that the {stated} has these values is taken on trust; pass {wanted}"
         return Outcome(expected, expected, True, note, trusted=True)
     with unchanged_data(case.X, case.y):
-        again = measure_losses(loss, case.model, case.X, case.y).values
+        again = measure_losses(loss, case.model, case.asked_rows, case.true_labels).values
     if again.size != stored.values.size:
         return Outcome(expected, f"{again.size} values", False)
     gap = float(np.max(np.abs(again - stored.values)))
@@ -134,6 +148,17 @@ def check_count(case: AnswersCase) -> Outcome:
     )
 
 
+def check_majority(case: AnswersCase) -> Outcome:
+    """Count again how often always the same answer errs, and which classes are never answered."""
+    if isinstance(case.certificate.subject, DisagreementSubject):
+        return compare_majority(case.certificate, None, ())
+    truth, names = _truth(case), case.classes.names
+    majority = MajorityAnswer.counted(names, case.classes.places(case.labels_apart, "y holds"), truth)
+    return compare_majority(
+        case.certificate, majority, never_answered(names, truth, case.certified.predictions)
+    )
+
+
 def check_evidence(case: AnswersCase) -> Outcome:
     """Count, or average, again for each claim: no count may differ."""
     measured = _measured(case)
@@ -167,7 +192,8 @@ def check_shares(case: AnswersCase) -> Outcome:
     expected = CHOICES
     if not compared:
         by_class = bool(stated.class_conditional)
-        expected = held_out_choices(case.classes, by_class, losses is not None)
+        chosen = subject.fit.chosen if isinstance(subject, FittedSubject) else ()
+        expected = held_out_choices(case.classes, by_class, losses is not None, chosen)
     if stated.choices != expected or not isinstance(subject, DisagreementSubject):
         return Outcome(_told(stated.choices), _told(expected), stated.choices == expected)
     total = Fraction(stated.error_rate.delta) * stated.n_priors
@@ -257,7 +283,7 @@ def _told(choices: Choices) -> str:
 
 
 def _truth(case: AnswersCase) -> NDArray[np.int64]:
-    return case.classes.places(case.y, "y holds")
+    return case.classes.places(case.true_labels, "y holds")
 
 
 def _measured(case: AnswersCase) -> Measured:

@@ -16,7 +16,7 @@ from pbgnet.certificates.data import (
     fingerprint_features,
     label_values,
 )
-from pbgnet.certificates.format import Certificate, NetworkSubject
+from pbgnet.certificates.format import Certificate, FittedSubject, MajorityAnswer, NetworkSubject
 from pbgnet.certificates.network import (
     Answers,
     CertifiedModel,
@@ -27,7 +27,7 @@ from pbgnet.certificates.network import (
 )
 from pbgnet.certificates.routes import Foresight
 from pbgnet.exceptions import UncertifiedError
-from pbgnet.preprocessing import as_table, count_rows
+from pbgnet.preprocessing import as_table, count_rows, take_rows
 
 RELATIVE = 1e-9
 """Recomputed numbers may differ by this much, for other machines round differently."""
@@ -80,10 +80,7 @@ class NetworkCase(Case):
     @functools.cached_property
     def X(self) -> Any:  # noqa: N802
         """The rows; a list of them is read cell by cell if it was certified so, as by an estimator."""
-        table = as_table(self.given)
-        if table is self.given or fingerprint_features(table) == self.certificate.fingerprints.features:
-            return table
-        return self.given
+        return as_certified(self.given, self.certificate)
 
     @functools.cached_property
     def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
@@ -176,9 +173,73 @@ class AnswersCase(Case):
         self.reference_failures, self.loss = reference_failures, loss
 
     @property
+    def asked_rows(self) -> Any:
+        """The rows that the classifier answered on."""
+        return self.X
+
+    @property
+    def true_labels(self) -> Any:
+        """Their labels."""
+        return self.y
+
+    @property
+    def labels_apart(self) -> Any:
+        """The labels of rows that are not certified: none."""
+        return label_values(self.y)[:0]
+
+    @property
     def classes(self) -> Classes:
         """The classes that answers are places among."""
         return Classes(self.certified.classes)
+
+
+class FittedCase(AnswersCase):
+    """The answers of a classifier on the rows of a table that it was not fitted on."""
+
+    @functools.cached_property
+    def X(self) -> Any:  # noqa: N802
+        """The rows; a list of them is read cell by cell if it was certified so."""
+        return as_certified(self.given, self.certificate)
+
+    @property
+    def subject(self) -> FittedSubject:
+        """What the certificate says of the classifier."""
+        assert isinstance(self.certificate.subject, FittedSubject)
+        return self.certificate.subject
+
+    @functools.cached_property
+    def split(self) -> Split:
+        """The rows of the fit and the others, chosen as the certificate says."""
+        split = self.certified.split
+        assert split is not None
+        return Split(split.prior_rows, split.certified_rows, self.subject.split)
+
+    @functools.cached_property
+    def rows(self) -> LabelledRows:
+        """The data as they are given."""
+        return LabelledRows(self.X, self.y)
+
+    @functools.cached_property
+    def asked_rows(self) -> Any:
+        """The certified rows."""
+        return take_rows(self.X, self.split.certified_rows)
+
+    @functools.cached_property
+    def true_labels(self) -> Any:
+        """Their labels."""
+        return self.rows.labels[self.split.certified_rows]
+
+    @property
+    def labels_apart(self) -> Any:
+        """The labels of the rows of the fit."""
+        return self.rows.labels[self.split.prior_rows]
+
+
+def as_certified(given: Any, certificate: Certificate) -> Any:
+    """Return a table that was given as it was certified: a list of rows may have been read cell by cell."""
+    table = as_table(given)
+    same_table = table is given or fingerprint_features(table) == certificate.fingerprints.features
+    return table if same_table else given
 
 
 def same(expected: object, found: object, detail: str = "") -> Outcome:
@@ -192,6 +253,26 @@ def compare_duplicates(stated: int, found: int, near_copies: str) -> Outcome:
     if stated != found or not near_copies:
         return same(f"{stated} rows", f"{found} rows")
     return Outcome(f"{stated} rows", f"{found} rows", True, near_copies, trusted=True)
+
+
+def compare_majority(
+    certificate: Certificate, majority: MajorityAnswer | None, never_answered: tuple[str, ...]
+) -> Outcome:
+    """Compare what always the same answer errs, and the classes never answered; say what that means."""
+
+    def told(counted: MajorityAnswer | None, missing: tuple[str, ...]) -> str:
+        unanswered = f"; never answered: {', '.join(missing)}" if missing else ""
+        if counted is None:
+            return f"no labels{unanswered}"
+        return (
+            f"always {counted.answer}, of the {counted.chosen_on}: {counted.n_errors} of {counted.n} wrong, "
+            f"rate {counted.error_rate!r}{unanswered}"
+        )
+
+    stated = told(certificate.majority, certificate.inputs.never_answered)
+    found = told(majority, never_answered)
+    detail = " ".join((certificate.yardstick, *certificate.shortcomings))
+    return Outcome(stated, found, stated == found, detail)
 
 
 def close(expected: float, found: float) -> Outcome:

@@ -15,7 +15,7 @@ from pbgnet.certificates.network import (
     others_than,
     unions,
 )
-from pbgnet.certificates.routes import CANDIDATES, ROUTES, Claim, Evidence, Settings
+from pbgnet.certificates.routes import CANDIDATES, ROUTES, Claim, Evidence, Settings, balanced_bound
 from pbgnet.certificates.verification.cases import (
     RELATIVE,
     TIES_ON_TRUST,
@@ -53,6 +53,16 @@ def check_delta(case: Case) -> Outcome:
 def check_bound(case: Case) -> Outcome:
     """Recompute each claim from its stated evidence, which is checked by a step of its own."""
     return outcome_of(case.certificate.claims, _value_problem)
+
+
+def check_balanced(case: Case) -> Outcome:
+    """Take again the mean of the bounds on the classes, which have steps of their own."""
+    stated, found = case.certificate.balanced_error_rate, balanced_bound(case.certificate.claims)
+    return same(
+        "not claimed" if stated is None else repr(stated),
+        "not claimed" if found is None else repr(found),
+        "it is not the mean of the bounds on the classes",
+    )
 
 
 def check_evidence(case: NetworkCase) -> Outcome:

@@ -32,6 +32,8 @@ def check_statement(case: Case) -> Outcome:
         ("predictors are", certificate.predictors, written.predictors),
         ("assumptions are", certificate.assumptions, written.assumptions),
         ("words of the comparison are", (certificate.comparison,), (written.comparison,)),
+        ("yardstick is", (certificate.yardstick,), (written.yardstick,)),
+        ("shortcomings are", certificate.shortcomings, written.shortcomings),
     ):
         pairs = [(_nth(genuine, k), _nth(found, k)) for k in range(max(len(genuine), len(found)))]
         for expected, other in pairs:

@@ -1,12 +1,16 @@
 """Checks of `verify` of what was measured: loss, errors, numerical error and divergence of a network."""
 
-from pbgnet.certificates.network import LARGEST_ERROR
+from dataclasses import replace
+
+from pbgnet.certificates.network import LARGEST_ERROR, classes_never_answered, majority_of
 from pbgnet.certificates.verification.cases import (
+    MOST_TIES,
     TIES_ON_TRUST,
     NetworkCase,
     Outcome,
     close,
     compare_duplicates,
+    compare_majority,
     count_agrees,
     is_outward,
     risk_problem,
@@ -33,6 +37,20 @@ def check_error_rate(case: NetworkCase) -> Outcome:
         TIES_ON_TRUST if close_by else "",
         trusted=close_by,
     )
+
+
+def check_majority(case: NetworkCase) -> Outcome:
+    """Count again how often always the same answer errs, and which classes are never answered.
+
+    A class that is answered only where the output is within the numerical error of 0 may be so or not.
+    """
+    found = classes_never_answered(case.table, case.answers)
+    stated = case.certificate.inputs.never_answered
+    outcome = compare_majority(case.certificate, majority_of(case.table), found)
+    if stated != found and 0 < case.answers.n_ties <= MOST_TIES:
+        known = compare_majority(case.certificate, majority_of(case.table), stated)
+        return replace(known, detail=TIES_ON_TRUST, trusted=True) if known.ok else known
+    return outcome
 
 
 def check_numerical_error(case: NetworkCase) -> Outcome:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from pbgnet.certificates.network import prior_problem
-from pbgnet.certificates.verification.cases import RELATIVE, NetworkCase, Outcome
+from pbgnet.certificates.verification.cases import RELATIVE, FittedCase, NetworkCase, Outcome
 from pbgnet.networks import initial_weights
 from pbgnet.preprocessing import TablePreprocessor, read_columns, take_rows
 
@@ -50,7 +50,7 @@ def check_rows(case: NetworkCase) -> Outcome:
     return Outcome(expected, expected, True, f"{note}anything is taken on trust", trusted=True)
 
 
-def check_redraw(case: NetworkCase) -> Outcome:
+def check_redraw(case: NetworkCase | FittedCase) -> Outcome:
     """Draw the split again where it was drawn."""
     split, record = case.split, case.subject.split
     expected = {
@@ -71,8 +71,10 @@ def check_redraw(case: NetworkCase) -> Outcome:
 def check_refit(case: NetworkCase) -> Outcome:
     """Fit the preprocessor again on the prior rows alone."""
     status, preprocessor = case.subject.preprocessing.status, case.model.preprocessor
-    if status != "inside":
-        if status == "none" and preprocessor is not None:
+    if preprocessor is None or status == "none":
+        if status == "inside":
+            return Outcome("a preprocessor", "none", False, "the certificate says that there is one")
+        if preprocessor is not None:
             return Outcome(status, "a preprocessor", False, "the certificate says that there is none")
         note = (
             "there is none: that nothing was done to the rows before that depends on the certified ones"
@@ -80,8 +82,6 @@ def check_refit(case: NetworkCase) -> Outcome:
             else "outside the proof: that it does not depend on the certified rows"
         )
         return Outcome(status, status, True, f"{note} is taken on trust", trusted=True)
-    if preprocessor is None:
-        return Outcome("a preprocessor", "none", False, "the certificate says that there is one")
     again = TablePreprocessor(**preprocessor.get_params())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were given when the model was made
@@ -91,10 +91,13 @@ def check_refit(case: NetworkCase) -> Outcome:
     if difference := _difference(preprocessor.to_dict(), again.to_dict()):
         detail = f"it was not fitted on the prior rows alone: {difference}"
         return Outcome(expected, "another one", False, detail)
-    if preprocessor.parse_numbers and not any(column.categorical for column in read_columns(rows)):
-        return Outcome(expected, expected, True)
-    note = "that the types of the columns were fixed without looking at the certified rows is taken on trust"
-    return Outcome(expected, expected, True, note, trusted=True)
+    notes = []
+    if status == "outside":
+        notes.append("that what was done to the numbers before does not depend on the certified rows")
+    if not preprocessor.parse_numbers or any(column.categorical for column in read_columns(rows)):
+        notes.append("that the types of the columns were fixed without looking at the certified rows")
+    note = f"{' and '.join(notes)} is taken on trust" if notes else ""
+    return Outcome(expected, expected, True, note, trusted=bool(notes))
 
 
 def check_prior_record(case: NetworkCase) -> Outcome:
@@ -123,7 +126,12 @@ def check_regeneration(case: NetworkCase) -> Outcome:
         options = {"initialisation": record.initialisation or "xavier_normal", "generator": generator}
     sizes = network.architecture
     again = initial_weights(
-        sizes.n_features, sizes.hidden_layer_sizes, intercept=sizes.intercept, dtype=torch.float64, **options
+        sizes.n_features,
+        sizes.hidden_layer_sizes,
+        intercept=sizes.intercept,
+        replicas=sizes.leading,
+        dtype=torch.float64,
+        **options,
     )
     # Training in float32 keeps the prior in float32: the same numbers, rounded.
     rounded = [weight.float().double() for weight in again]

@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from pbgnet.certificates.classifier import CertifiedPredictions, Loss
+from pbgnet.certificates.format import FittedSubject
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.store import holds_predictions, load_certified
-from pbgnet.certificates.verification.cases import AnswersCase, Case, NetworkCase, Outcome
-from pbgnet.certificates.verification.steps import ANSWERS_STEPS, NETWORK_STEPS
+from pbgnet.certificates.verification.cases import AnswersCase, Case, FittedCase, NetworkCase, Outcome
+from pbgnet.certificates.verification.steps import ANSWERS_STEPS, FITTED_STEPS, NETWORK_STEPS
 from pbgnet.exceptions import DomainError, OptionError, PBGNetError
 
 AnyCase = TypeVar("AnyCase", bound=Case)
@@ -137,7 +138,8 @@ def verify(
     y : array_like, shape (N,) or (N, 1)
         Its labels, as the user has them. A disagreement has none.
     model : classifier or callable, optional
-        The classifier of `certify` or `certify_by_disagreement`, which is then asked again. Without it,
+        The classifier of `certify` or `certify_by_disagreement`, or a fitted pipeline whose classifier is
+        not stored, which is then asked again. Without it,
         that it answers as stored is taken on trust. A network is stored, and needs none.
     reference : CertifiedModel, optional
         The certified vote of a disagreement. With it, that it is what its certificate speaks of, has the
@@ -171,7 +173,7 @@ def verify(
     ...                         prior_rows=[], certified_rows=range(200))
     >>> report = verify(model, X, y)
     >>> report.ok, report.summary
-    (True, 'Verified: 33 steps recomputed, 2 taken on trust.')
+    (True, 'Verified: 35 steps recomputed, 2 taken on trust.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
     ['data: labels', 'empirical risk', 'error rate', 'evidence', 'alternatives']
@@ -201,6 +203,11 @@ def verify(
         raise OptionError("reference_data are those of the certified vote; pass it as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
     failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
+    if isinstance(certified.certificate.subject, FittedSubject):
+        fitted = FittedCase(certified, X, y, model, loss=loss)
+        return VerificationReport(
+            (read, *(_run(name, check, fitted) for name, check in FITTED_STEPS.items()))
+        )
     answers = AnswersCase(certified, X, y, model, reference, failures, loss)
     return VerificationReport((read, *(_run(name, check, answers) for name, check in ANSWERS_STEPS.items())))
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from pbgnet.certificates.verification import answers, claims, identity, measurements, origin
-from pbgnet.certificates.verification.cases import AnswersCase, NetworkCase, Outcome
+from pbgnet.certificates.verification import answers, claims, fitted_rows, identity, measurements, origin
+from pbgnet.certificates.verification.cases import AnswersCase, FittedCase, NetworkCase, Outcome
 
 NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "schema": identity.check_schema,
@@ -30,6 +30,7 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "prior regenerated": origin.check_regeneration,
     "empirical risk": measurements.check_risk,
     "error rate": measurements.check_error_rate,
+    "majority answer": measurements.check_majority,
     "numerical error": measurements.check_numerical_error,
     "divergence": measurements.check_divergence,
     "delta": claims.check_delta,
@@ -38,6 +39,7 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "deployed predictor": claims.check_deployed,
     "evidence": claims.check_evidence,
     "bound": claims.check_bound,
+    "balanced error rate": claims.check_balanced,
     "alternatives": claims.check_alternatives,
     "settled beforehand": origin.check_settled,
 }
@@ -58,9 +60,39 @@ ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
     "losses": answers.check_losses,
     "certified rows": answers.check_rows,
     "error rate": answers.check_count,
+    "majority answer": answers.check_majority,
     "delta": claims.check_delta,
     "shares of delta": answers.check_shares,
     "reference": answers.check_reference,
     "evidence": answers.check_evidence,
     "bound": claims.check_bound,
+    "balanced error rate": claims.check_balanced,
+}
+
+FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
+    "schema": identity.check_schema,
+    "statement": identity.check_statement,
+    "certificate text": identity.check_seal,
+    "answers stored": answers.check_predictions,
+    "data: features": identity.check_features,
+    "data: labels": identity.check_labels,
+    "data: columns": identity.check_columns,
+    "data: number of rows": identity.check_row_count,
+    "data: fingerprint": identity.check_data,
+    "data: duplicates": fitted_rows.check_duplicates,
+    "split": fitted_rows.check_split,
+    "certified rows": fitted_rows.check_rows,
+    "split redrawn": origin.check_redraw,
+    # Only now is the user's code run, which could change the data.
+    "answers": answers.check_answers,
+    "losses": answers.check_losses,
+    "fit": fitted_rows.check_fit,
+    "error rate": answers.check_count,
+    "majority answer": answers.check_majority,
+    "delta": claims.check_delta,
+    "shares of delta": answers.check_shares,
+    "evidence": answers.check_evidence,
+    "bound": claims.check_bound,
+    "balanced error rate": claims.check_balanced,
+    "settled beforehand": fitted_rows.check_settled,
 }

@@ -24,6 +24,7 @@ from pbgnet.training import (
     BoundTerms,
     Course,
     EpochChoice,
+    PriorChoice,
     PriorCourse,
     PriorTraining,
     Recipe,
@@ -120,7 +121,7 @@ def certify_split(
     x, y = split.X_train[rows], torch.from_numpy(split.y_train[rows])
     network, choice = result.network, result.prior_choice
     assert isinstance(network, AggregatedNetwork)
-    assert choice is not None
+    assert isinstance(choice, PriorChoice)
     network = certifiable(network)
     prior = AggregatedNetwork(network.prior_weights)
     certified, held_out = evaluate(network, x, y), evaluate(prior, x, y)

@@ -1,8 +1,10 @@
 """The paper's algorithms: recipes, trainings that return all networks, the choice among them; PBGD."""
 
 from pbgnet.training.algorithms.algorithm import ALGORITHMS
+from pbgnet.training.algorithms.ensemble import fit_ensemble
+from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleCourse, EnsembleRecipe
 from pbgnet.training.algorithms.linear import C_CANDIDATES, LinearRecipe, fit_linear
-from pbgnet.training.algorithms.prior_course import PriorCourse
+from pbgnet.training.algorithms.prior_course import PriorChoice, PriorCourse
 from pbgnet.training.algorithms.recipe import BoundTerms, EpochChoice, PriorTraining, Recipe, Replicas, Start
 from pbgnet.training.algorithms.trained import FitResult
 from pbgnet.training.algorithms.trainings import TRAININGS
@@ -12,13 +14,18 @@ __all__ = [
     "C_CANDIDATES",
     "TRAININGS",
     "BoundTerms",
+    "EnsembleChoice",
+    "EnsembleCourse",
+    "EnsembleRecipe",
     "EpochChoice",
     "FitResult",
     "LinearRecipe",
+    "PriorChoice",
     "PriorCourse",
     "PriorTraining",
     "Recipe",
     "Replicas",
     "Start",
+    "fit_ensemble",
     "fit_linear",
 ]

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
+from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice
 from pbgnet.training.algorithms.prior_course import PriorChoice
 from pbgnet.training.solvers import Journal, Pick, Problem
 from pbgnet.training.steps import TrainingData, empirical_loss
@@ -25,7 +26,7 @@ class FitResult:
     prior_kind : {"random", "pretrained", "zero", "none"}
     interrupted : bool
         Whether a keyboard interrupt ended the training early.
-    prior_choice : PriorChoice, optional
+    prior_choice : PriorChoice or EnsembleChoice, optional
         What was chosen among the prior rows, where the prior was trained thoroughly.
     """
 
@@ -33,7 +34,7 @@ class FitResult:
     history: list[dict[str, float | int | str]]
     prior_kind: str = "none"
     interrupted: bool = False
-    prior_choice: PriorChoice | None = None
+    prior_choice: PriorChoice | EnsembleChoice | None = None
 
 
 @dataclass(frozen=True)

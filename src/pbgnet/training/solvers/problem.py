@@ -54,6 +54,8 @@ class Problem:
     measure: Measure = nothing_more
     # The numbers whose minima pick an epoch; the network is left at the pick of the first.
     rules: tuple[str, ...] = ("objective",)
+    loss: str = "linear"  # or "log", the logarithm of the chance that a drawn network is right
+    pools: Tensor | None = None  # the rows each replica is trained on, int64, shape (R, p); all unless given
 
 
 @dataclass(frozen=True)

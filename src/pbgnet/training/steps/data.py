@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbgnet.networks import PreparedRows, prepare_rows
+from pbgnet.networks import BinnedRows, PreparedRows, prepare_rows
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,20 @@ class TrainingData:
     rows : PreparedRows, shape (n, d)
     y : Tensor, shape (n,)
         Labels -1 and 1.
+    weight : Tensor, shape (n,), or None
+        What the loss of each example is multiplied by, where it is the log loss.
     """
 
     rows: PreparedRows
     y: Tensor
+    weight: Tensor | None = None
 
     @classmethod
-    def of(cls, x: Any, y: Any, *, unit: bool, device: torch.device | str) -> Self:
-        """Prepare an array or sparse matrix and labels -1 and 1 for training in float32, with intercept."""
+    def of(cls, x: Any, y: Any, *, unit: bool, device: torch.device | str, weight: Any = None) -> Self:
+        """Prepare rows of any kind and labels -1 and 1 for training in float32, with intercept."""
         rows = prepare_rows(x, unit=unit, intercept=True, dtype=torch.float32, device=device)
-        return cls(rows, torch.as_tensor(y, dtype=torch.float32, device=device))
+        signs = torch.as_tensor(y, dtype=torch.float32, device=device)
+        return cls(rows, signs, None if weight is None else torch.as_tensor(weight).to(signs))
 
     def __len__(self) -> int:
         return len(self.y)
@@ -37,7 +41,7 @@ class TrainingData:
     def take(self, index: Tensor | slice) -> "TrainingData":
         """Return some of the examples: indices of shape (b,) or a slice."""
         rows = self.rows[index] if isinstance(self.rows, Tensor) else self.rows.take(index)
-        return TrainingData(rows, self.y[index])
+        return TrainingData(rows, self.y[index], None if self.weight is None else self.weight[index])
 
     def shares(self, fraction: float, seed: int | Sequence[int]) -> tuple["TrainingData", "TrainingData"]:
         """Split at random; the first part has a fraction of the examples. A single example is both parts."""
@@ -68,31 +72,46 @@ class Batches:
     data: TrainingData
     batch_size: int
     seeds: Tensor  # int64, shape (R,), on the device of the data
+    pools: Tensor | None = None  # the rows each replica is trained on, int64, shape (R, p); all unless given
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows each replica is trained on."""
+        return len(self.data) if self.pools is None else self.pools.shape[1]
 
     @property
     def size(self) -> int:
         """Number of examples in a batch."""
-        return min(self.batch_size, len(self.data))
+        return min(self.batch_size, self.n_rows)
 
     def __len__(self) -> int:
-        return len(self.data) // self.size
+        return self.n_rows // self.size
 
     def order(self, epoch: int) -> Tensor:
         """Return the rows of all batches of an epoch, shape (len(self), R, size)."""
-        keys = _random_keys(self.seeds, epoch, len(self.data))
+        keys = _random_keys(self.seeds, epoch, self.n_rows)
         order = torch.argsort(keys, dim=1, stable=True)[:, : len(self) * self.size]
+        if self.pools is not None:
+            order = self.pools.gather(1, order)
         return order.reshape(len(self.seeds), len(self), self.size).transpose(0, 1).contiguous()
 
-    def at(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows (R, b, d) and labels (R, b) of indices (R, b); compressed rows are written out."""
+    def at(self, index: Tensor) -> tuple[PreparedRows, Tensor]:
+        """Return the rows (R, b, d) and labels (R, b) of indices (R, b); sparse rows are written out."""
         rows, flat = self.data.rows, index.flatten()
+        if isinstance(rows, BinnedRows):
+            return rows.take(index), self.data.y[index]
         batch = rows.index_select(0, flat) if isinstance(rows, Tensor) else rows.dense(flat)
         y = self.data.y.index_select(0, flat)
         return batch.view(*index.shape, rows.shape[-1]), y.view(index.shape)
 
+    def weights_at(self, index: Tensor) -> Tensor | None:
+        """Return the weights (R, b) of indices (R, b), where examples have some."""
+        return None if self.data.weight is None else self.data.weight[index]
+
     def take(self, replicas: Tensor) -> "Batches":
         """Return the batches of some replicas."""
-        return Batches(self.data, self.batch_size, self.seeds[replicas])
+        pools = None if self.pools is None else self.pools[replicas]
+        return Batches(self.data, self.batch_size, self.seeds[replicas], pools)
 
 
 # The odd constants of SplitMix64 (Steele, Lea and Flood, 2014), as signed integers.

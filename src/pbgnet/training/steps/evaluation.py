@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pbgnet.autograd import Pullback
 from pbgnet.kernels import find_kernel
-from pbgnet.networks import PreparedRows, linear_loss
+from pbgnet.networks import PreparedRows, SparseRows, linear_loss
 from pbgnet.training.steps.data import TrainingData
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
@@ -51,7 +51,7 @@ class Trainable(Protocol):
 
 def capturable(network: Trainable, data: TrainingData) -> bool:
     """Whether a CUDA graph can hold what the network makes of the rows."""
-    return data.y.is_cuda and network.capturable and isinstance(data.rows, Tensor)
+    return data.y.is_cuda and network.capturable and not isinstance(data.rows, SparseRows)
 
 
 def objective_value(network: Trainable, data: TrainingData, objective: Objective) -> Tensor:
@@ -60,12 +60,21 @@ def objective_value(network: Trainable, data: TrainingData, objective: Objective
 
 
 def batch_gradients(
-    network: Trainable, weights: Sequence[Tensor], rows: PreparedRows, y: Tensor
+    network: Trainable,
+    weights: Sequence[Tensor],
+    rows: PreparedRows,
+    y: Tensor,
+    loss: str = "linear",
+    row_weight: Tensor | None = None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Return the mean linear loss of each replica (R,), float64, and its gradient in the weights."""
+    """Return the mean loss of each replica (R,), "linear" or "log", and its gradient in the weights.
+
+    Rows may weigh differently in the log loss.
+    """
     output, pull_back = network.output_with_pullback(rows, weights)
-    loss, slope = find_kernel("layers", output.device).linear_loss(output, y)
-    return loss, pull_back(slope)
+    kernel = find_kernel("layers", output.device)
+    value, slope = kernel.log_loss(output, y, row_weight) if loss == "log" else kernel.linear_loss(output, y)
+    return value, pull_back(slope)
 
 
 def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:

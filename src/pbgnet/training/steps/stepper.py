@@ -32,17 +32,24 @@ class Stepper:
     """Adam on mini-batches for R networks side by side, whose weights are changed in place.
 
     `running` is the loss to begin the running average with, float64 of shape (R,); the portion says how many
-    replicas go through the network at a time.
+    replicas go through the network at a time; the loss is "linear" or "log".
     """
 
     def __init__(
-        self, network: Trainable, batches: Batches, objective: Objective, running: Tensor, portion: Portion
+        self,
+        network: Trainable,
+        batches: Batches,
+        objective: Objective,
+        running: Tensor,
+        portion: Portion,
+        loss: str = "linear",
     ) -> None:
         self.network = network
         self.batches = batches
         self.objective = objective
         self.weights = [w.detach() for w in network.weights]
         self.portion = portion
+        self.loss = loss
         self.running = running.clone()
         self.rate = torch.zeros_like(running)
         self.total = torch.zeros_like(running)
@@ -89,6 +96,7 @@ class Stepper:
             self.objective.take(replicas),
             self.running[replicas],
             self.portion,
+            self.loss,
         )
         mine, theirs = [self.adam, *self.learning], [other.adam, *other.learning]
         for old, new in zip(mine, theirs, strict=True):
@@ -118,7 +126,8 @@ class Stepper:
             for low, high in pairwise(edges):
                 rows, y = self.batches.at(index[low:high])
                 weights = [w[low:high] for w in self.weights] if len(edges) > 2 else self.weights
-                found.append(batch_gradients(self.network, weights, rows, y))
+                row_weight = self.batches.weights_at(index[low:high])
+                found.append(batch_gradients(self.network, weights, rows, y, self.loss, row_weight))
 
         self.portion.attempt(run)
         if len(found) == 1:

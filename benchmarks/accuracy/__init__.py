@@ -1,0 +1,1 @@
+"""How good the certified classifier is on ordinary tables, beside what else a user could pick."""

@@ -1,0 +1,58 @@
+"""Checks of `verify` of a classifier that was fitted on some rows of a table and counted on the others."""
+
+from pbgnet.certificates.data import (
+    count_duplicates,
+    note_on_near_copies,
+    row_fingerprints,
+)
+from pbgnet.certificates.verification.cases import FittedCase, Outcome, compare_duplicates, same
+
+
+def check_split(case: FittedCase) -> Outcome:
+    """Fingerprint the rows that are stored."""
+    return same(*case.certified.stated_and_found()["split"])
+
+
+def check_rows(case: FittedCase) -> Outcome:
+    """See that every row of the table is either one of the fit or counted."""
+    n, n_prior, total = case.certificate.inputs.n, case.subject.n_prior_rows, case.n_rows
+    expected = f"{n} certified rows, all but the {n_prior} of the fit"
+    split = case.split
+    ok = (split.certified_rows.size, split.prior_rows.size, n + n_prior) == (n, n_prior, total)
+    return Outcome(expected, expected if ok else f"a table of {total} rows", ok)
+
+
+def check_duplicates(case: FittedCase) -> Outcome:
+    """Count again the certified rows that repeat another row of the table; near copies are on trust."""
+    split, exact = case.split, case.rows.fingerprints
+    rounded = row_fingerprints(case.X, rounding="six digits")
+    found = count_duplicates(exact[split.certified_rows], exact[split.prior_rows])
+    near = note_on_near_copies(rounded[split.certified_rows], found, rounded[split.prior_rows])
+    return compare_duplicates(case.certificate.inputs.n_duplicates, found, near)
+
+
+def check_fit(case: FittedCase) -> Outcome:
+    """Name what was fitted; nobody can tell from answers which rows it has seen."""
+    fit = case.subject.fit
+    told = f"{fit.classifier} of {fit.library}"
+    chosen = ""
+    if fit.candidates:
+        chosen = f", and that it was chosen among {len(fit.candidates)} candidates there, "
+    note = (
+        f"not repeated: that the classifier, with its preprocessing, was fitted on the prior rows alone"
+        f"{chosen or ' '}is taken on trust; so is that what it answers on a row depends on no other row, and "
+        "that the types of the columns were fixed without looking at the certified rows"
+    )
+    return Outcome(told, told, True, note, trusted=True)
+
+
+def check_settled(case: FittedCase) -> Outcome:
+    """Name what no file can show: when what is claimed was settled."""
+    count = case.certificate.n_priors
+    number = "one fit" if count == 1 else f"at most {count} fits"
+    told = f"a count of errors and {number}, settled beforehand"
+    note = (
+        "that the confidence, whether classes are bounded apart, the number of fits that were compared on "
+        "the certified rows and the seed were settled before these rows were looked at is taken on trust"
+    )
+    return Outcome(told, told, True, note, trusted=True)

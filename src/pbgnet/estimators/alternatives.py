@@ -1,0 +1,107 @@
+"""What other classifiers would have been certified with, on the same rows: alternatives, no claims."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pbgnet.certificates import (
+    CertifiedModel,
+    CertifiedPredictions,
+    Claim,
+    LabelledRows,
+    count_on_rows,
+    delta_of,
+)
+from pbgnet.estimators.wrapped import FittedClassifier, make_classifier, with_seed
+from pbgnet.exceptions import DtypeError, OptionError, PBGNetWarning, UncertifiedError
+from pbgnet.preprocessing import as_table, take_rows
+
+COMPARED = ("logistic_regression", "random_forest", "hist_gradient_boosting")
+"""What is compared unless said; see `pbgnet.choices.CLASSIFIERS`."""
+
+
+def compare_classifiers(
+    certified: Any,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    *,
+    classifiers: Sequence[str] = COMPARED,
+    preprocessor: Any = None,
+    random_state: int = 0,
+) -> dict[str, Claim]:
+    """Fit other classifiers on the rows that were set apart, and count their errors on the certified ones.
+
+    Each bound is at the confidence of the certificate and valid by itself, had that classifier been chosen
+    beforehand. They are for comparison: they do not hold together, nor with what is certified, and whoever
+    takes the best of k after looking has to certify it with ``n_models=k``, or on fresh rows.
+
+    Parameters
+    ----------
+    certified : CertifiedModel, CertifiedPredictions or fitted estimator
+        With rows set apart: nothing can be fitted where all rows are certified.
+    X, y
+        The table given to fit.
+    classifiers : sequence of str
+        Names in `pbgnet.choices.CLASSIFIERS`.
+    preprocessor : TablePreprocessor, optional
+        As in `HeldOutPipeline`.
+    random_state : int, default=0
+        Of the classifiers.
+
+    Returns
+    -------
+    dict of str to Claim
+        For `pbgnet.report.render_report`; see `Claim.value` and its evidence.
+
+    Raises
+    ------
+    OptionError
+        If no rows were set apart.
+    UncertifiedError
+        If the table has another number of rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pbgnet.estimators import compare_classifiers, make_certified_pipeline
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> pipeline = make_certified_pipeline("random_forest", random_state=0).fit(X, y)
+    >>> compared = compare_classifiers(pipeline, X, y, classifiers=["logistic_regression"])
+    >>> claim = compared["logistic_regression"]
+    >>> claim.evidence.n == pipeline.certificate_.inputs.n, claim.value < 0.1
+    (True, True)
+    """
+    model = _certified(certified)
+    split, table = model.split, as_table(X)
+    if split is None or split.prior_rows.size == 0:
+        raise OptionError("No rows were set apart for a fit, so that other classifiers cannot be compared.")
+    rows = LabelledRows(table, y)
+    if rows.n_rows != model.certificate.n_rows_total:
+        raise UncertifiedError(
+            f"The certificate speaks of a table of {model.certificate.n_rows_total} rows, this one has "
+            f"{rows.n_rows}; pass the whole table given to fit."
+        )
+    delta = delta_of(model.certificate.confidence)
+    learned, asked = (take_rows(table, part) for part in (split.prior_rows, split.certified_rows))
+    truth = rows.labels[split.certified_rows]
+    found = {}
+    for name in classifiers:
+        classifier = with_seed(make_classifier(name), random_state)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
+            fitted = FittedClassifier(classifier, preprocessor, learned, rows.labels[split.prior_rows])
+            wrong = np.asarray(fitted.predict(asked)) != truth
+        found[name] = count_on_rows(wrong, delta)
+    return found
+
+
+def _certified(given: Any) -> CertifiedModel | CertifiedPredictions:
+    """Return what was certified, also by an estimator."""
+    for name in ("certified_predictions_", "certified_model_"):
+        given = getattr(given, name, given)
+    if not isinstance(given, CertifiedModel | CertifiedPredictions):
+        raise DtypeError(f"Something certified is needed, got {type(given).__name__}.")
+    return given

@@ -1,0 +1,345 @@
+"""Any classifier in the frame of a certificate: fitted on rows set apart, counted on the others."""
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from pbgnet.certificates import (
+    DUPLICATES_ADVICE,
+    CandidateRecord,
+    Certificate,
+    CertifiedPredictions,
+    FitRecord,
+    LabelledRows,
+    Split,
+    SplitRecord,
+    VerificationReport,
+    certify_fitted,
+    save_predictions,
+    verify,
+)
+from pbgnet.estimators.base import (
+    MOST_PRIORS,
+    CertifiedClassifier,
+    refuse_fit_parameters,
+    warn_of_few_rows,
+    whole_or_unchanged,
+)
+from pbgnet.estimators.table_labels import check_labels
+from pbgnet.estimators.wrapped import (
+    FittedClassifier,
+    library_of,
+    make_classifier,
+    told,
+    with_seed,
+)
+from pbgnet.exceptions import (
+    DomainError,
+    DuplicateRowsWarning,
+    LabelError,
+    OptionError,
+    UnseenCategoryWarning,
+)
+from pbgnet.preprocessing import as_table, column_names, take_rows
+
+N_FOLDS = 5
+"""Folds of the prior rows on which candidates are compared; fewer where a class has fewer rows."""
+
+DEFAULT = "hist_gradient_boosting"
+
+
+def _answers_by(method: str) -> Any:
+    """Offer a method where the classifier has it."""
+
+    def check(pipeline: "HeldOutPipeline") -> bool:
+        fitted = getattr(pipeline, "fitted_", None)
+        given = pipeline.classifier if not isinstance(pipeline.classifier, list | tuple) else None
+        return hasattr(given if fitted is None else fitted.classifier, method)
+
+    return available_if(check)
+
+
+class HeldOutPipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Any classifier, fitted with its preprocessing on rows set apart, certified by a count on the others.
+
+    The rows are set apart as by `CertifiedPipeline`: drawn from the seed and the rows as a set, or as
+    `prior_rows` says. The errors on all other rows bound the error rate by the limit of Clopper and Pearson.
+    Several candidates are compared by cross-validation inside the rows set apart, which costs no confidence.
+
+    The classifier itself is not stored by `save`, for that would take a pickle, which is no safe file: the
+    folder holds the certificate and the answers. It is yours to keep.
+
+    Parameters
+    ----------
+    classifier : classifier, str, or list of these, default=None
+        Anything with `fit` and `predict`, or a name in `pbgnet.choices.CLASSIFIERS`;
+        "hist_gradient_boosting" unless given. Of a list, the one with fewest errors in cross-validation.
+    preprocessor : TablePreprocessor, transformer, "passthrough" or None, default=None
+        Fitted on the rows set apart. None, or a `TablePreprocessor` with ``numbers="auto"``, gives each
+        classifier the table as it wants it: to gradient boosting numbers as they are and categories as such,
+        to trees numbers as they are and one-hot categories, to others standardised numbers; a `Pipeline`,
+        which has its own steps, gets the table itself.
+    prior_fraction : float, default=0.5
+        Share of the rows set apart.
+    confidence : float, default=0.95
+    class_conditional : bool, default=False
+        Also bound the error rate among the rows of each class, which shares delta.
+    n_models : int, default=1
+        Number of fits among which you choose by looking at their certificates; each pays a share of delta.
+    random_state : int, RandomState or None, default=None
+        Of the split, the folds, and of classifiers that have none.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted on the rows set apart, after preprocessing.
+    certified_predictions_ : CertifiedPredictions
+        Certificate, answers and split, to save and to verify.
+    certificate_ : Certificate
+    prior_rows_, certified_rows_ : ndarray of int64
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the table has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from pbgnet.estimators import make_certified_pipeline
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> candidates = [LogisticRegression(max_iter=500), RandomForestClassifier()]
+    >>> pipeline = make_certified_pipeline(candidates, random_state=0).fit(X, y)
+    >>> type(pipeline.classifier_).__name__, len(pipeline.certificate_.subject.fit.candidates)
+    ('LogisticRegression', 2)
+    >>> pipeline.verify(X, y).ok
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "classifier": [HasMethods(["fit", "predict"]), str, list, tuple, None],
+        "preprocessor": [HasMethods(["fit", "transform"]), StrOptions({"passthrough"}), None],
+        "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "class_conditional": ["boolean"],
+        "n_models": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        *,
+        preprocessor: Any = None,
+        prior_fraction: float = 0.5,
+        confidence: float = 0.95,
+        class_conditional: bool = False,
+        n_models: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.classifier = classifier
+        self.preprocessor = preprocessor
+        self.prior_fraction = prior_fraction
+        self.confidence = confidence
+        self.class_conditional = class_conditional
+        self.n_models = n_models
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        *,
+        prior_rows: ArrayLike | SplitRecord | None = None,
+        **refused: Any,
+    ) -> Self:
+        """Set rows apart, choose and fit on them, and count errors on the others.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or scipy sparse matrix of shape (n_samples, n_features)
+            Numbers, strings, booleans, categories, with or without missing values.
+        y : array-like of shape (n_samples,)
+            Labels of two classes or more, none missing.
+        prior_rows : array-like of int or bool, or SplitRecord, optional
+            Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
+        """
+        refuse_fit_parameters(refused)
+        table = as_table(X)
+        rows = LabelledRows(table, check_labels(y, table))
+        check_classification_targets(rows.labels)
+        if len(found := np.unique(rows.labels)) < 2:
+            raise LabelError(
+                f"The labels hold {len(found)} class only ({found}); two are needed to learn from."
+            )
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+        candidates = [with_seed(candidate, seeds[1]) for candidate in self._candidates()]
+        with whole_or_unchanged(self):
+            split = Split.of_table(rows, prior_rows, float(self.prior_fraction), seeds[0])
+            warn_of_few_rows(rows.n_rows)
+            self._fit_split(rows, split, candidates, seeds[2])
+        return self
+
+    def _fit_split(self, rows: LabelledRows, split: Split, candidates: list[Any], seed: int) -> None:
+        """Choose, fit and certify; rows of the fit are those of the split."""
+        table = take_rows(rows.X, split.prior_rows)
+        labels = rows.labels[split.prior_rows]
+        if split.prior_rows.size == 0 or len(set(labels.tolist())) < 2:
+            raise DomainError(
+                f"The {split.prior_rows.size} prior rows hold {len(set(labels.tolist()))} class(es); two are "
+                "needed to learn from. Set more rows apart."
+            )
+        compared: tuple[CandidateRecord, ...] = ()
+        n_folds, chosen = 0, candidates[0]
+        if len(candidates) > 1:
+            compared, n_folds = _compare(candidates, self.preprocessor, table, labels, seed)
+            chosen = candidates[int(np.argmin([candidate.n_errors for candidate in compared]))]
+        fitted = FittedClassifier(chosen, self.preprocessor, table, labels)
+        record = FitRecord(told(chosen), library_of(chosen), fitted.preprocessing, compared, n_folds)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenCategoryWarning)  # certified rows may have new categories
+            certified = certify_fitted(
+                fitted,
+                rows,
+                split,
+                record,
+                confidence=float(self.confidence),
+                class_conditional=bool(self.class_conditional),
+                n_models=int(self.n_models),
+            )
+        self.fitted_, self.classifier_ = fitted, fitted.classifier
+        self.certified_predictions_ = certified
+        self.classes_ = np.array(certified.classes)
+        self.row_fingerprints_ = rows.fingerprints
+        self.single_row_fingerprints_ = rows.single_fingerprints
+        self._remember_columns(rows.X)
+        _warn_of_duplicates(certified.certificate)
+
+    def _candidates(self) -> list[Any]:
+        """Return the classifiers to choose among, made where they were named."""
+        given = DEFAULT if self.classifier is None else self.classifier
+        listed: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
+        if not listed:
+            raise OptionError("There is no classifier in the list; give at least one.")
+        made = [make_classifier(item) if isinstance(item, str) else item for item in listed]
+        for candidate in made:
+            if isinstance(candidate, CertifiedClassifier):
+                raise OptionError(
+                    f"{type(candidate).__name__} sets rows apart itself: give it to make_certified_pipeline "
+                    "alone, not in a list."
+                )
+            if not (hasattr(candidate, "fit") and hasattr(candidate, "predict")):
+                raise OptionError(f"A classifier must have fit and predict, got {type(candidate).__name__}.")
+        return made
+
+    def _remember_columns(self, table: Any) -> None:
+        self.n_features_in_ = int(table.shape[1])
+        names = column_names(table)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # fitted again, now on an array
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the fitted classifier."""
+        return self._require_fitted().certificate
+
+    @property
+    def prior_rows_(self) -> NDArray[np.int64]:
+        """Rows given to fit that preprocessing and classifier were fitted on."""
+        return self._split().prior_rows
+
+    @property
+    def certified_rows_(self) -> NDArray[np.int64]:
+        """Rows given to fit on which errors were counted."""
+        return self._split().certified_rows
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class of each row."""
+        self._require_fitted()
+        return np.asarray(self.fitted_.predict(as_table(X)))
+
+    @_answers_by("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return what the classifier gives for each class of the prior rows, `classifier_.classes_`."""
+        self._require_fitted()
+        return np.asarray(self.classifier_.predict_proba(self.fitted_.features(as_table(X))))
+
+    @_answers_by("decision_function")
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the score of the classifier."""
+        self._require_fitted()
+        return np.asarray(self.classifier_.decision_function(self.fitted_.features(as_table(X))))
+
+    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+        """Recompute the certificate from the table given to fit, and ask the classifier again."""
+        return verify(self._require_fitted(), as_table(X), y, model=self)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write certificate and answers into a folder; the classifier is not stored, and yours to keep."""
+        save_predictions(self._require_fitted(), folder, overwrite=overwrite)
+
+    def _require_fitted(self) -> CertifiedPredictions:
+        check_is_fitted(self, "certified_predictions_")
+        return self.certified_predictions_
+
+    def _split(self) -> Split:
+        split = self._require_fitted().split
+        assert split is not None
+        return split
+
+
+def _compare(
+    candidates: Sequence[Any], preprocessor: Any, table: Any, labels: NDArray[Any], seed: int
+) -> tuple[tuple[CandidateRecord, ...], int]:
+    """Count the errors of each candidate in cross-validation, and return them with the number of folds."""
+    n_folds = min(N_FOLDS, labels.size)
+    _, counts = np.unique(labels, return_counts=True)
+    kind = StratifiedKFold if counts.min() >= n_folds else KFold
+    folds = list(kind(n_folds, shuffle=True, random_state=seed).split(np.zeros(labels.size), labels))
+    compared = []
+    for candidate in candidates:
+        n_errors = 0
+        for learned, held_out in folds:
+            if len(set(labels[learned].tolist())) < 2:
+                raise DomainError("There are too few prior rows of one class to compare candidates on.")
+            fitted = FittedClassifier(candidate, preprocessor, take_rows(table, learned), labels[learned])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnseenCategoryWarning)
+                answers = fitted.predict(take_rows(table, held_out))
+            n_errors += int(np.sum(np.asarray(answers) != labels[held_out]))
+        compared.append(CandidateRecord(told(candidate), n_errors))
+    return tuple(compared), n_folds
+
+
+def _warn_of_duplicates(certificate: Certificate) -> None:
+    if count := certificate.inputs.n_duplicates:
+        warnings.warn(
+            f"{count} of the {certificate.inputs.n} certified rows repeat another row of the table. "
+            f"{DUPLICATES_ADVICE}",
+            DuplicateRowsWarning,
+            stacklevel=5,
+        )

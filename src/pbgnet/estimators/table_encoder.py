@@ -1,0 +1,107 @@
+"""A table of mixed types as the classifiers of scikit-learn want it, learned from the rows of the fit."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from pbgnet.preprocessing import (
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    TablePreprocessor,
+    column_names,
+    finite_numbers,
+    read_columns,
+)
+from pbgnet.validation import check_name
+
+ENCODINGS = {
+    "standard": "numbers standardised, missing ones as the median and marked; categories one-hot",
+    "values": "numbers as they are, missing ones as the median and marked; categories one-hot",
+    "codes": "numbers as they are, missing ones as NaN; categories as codes, missing and unknown ones as NaN",
+}
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn a table of mixed types with gaps into an array, in one of `ENCODINGS`.
+
+    What a column is, and which categories it has, a `TablePreprocessor` decides on the fitted rows.
+
+    Parameters
+    ----------
+    encoding : {"standard", "values", "codes"}, default="standard"
+        "standard" for linear classifiers and networks, "values" for trees, "codes" for gradient boosting
+        that knows categories and missing values.
+    preprocessor : TablePreprocessor, default=None
+        Tells numbers from categories, and which of these are rare.
+
+    Attributes
+    ----------
+    preprocessor_ : TablePreprocessor
+    is_categorical_ : ndarray of bool
+        Which columns of "codes" are categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.estimators.table_encoder import TableEncoder
+    >>> table = np.array([[1.5, "red"], [3.0, "blue"], [None, "red"]], dtype=object)
+    >>> TableEncoder("codes").fit_transform(table)
+    array([[1.5, 1. ],
+           [3. , 0. ],
+           [nan, 1. ]])
+    """
+
+    def __init__(self, encoding: str = "standard", preprocessor: TablePreprocessor | None = None) -> None:
+        self.encoding = encoding
+        self.preprocessor = preprocessor
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: N803
+        """Learn the columns from these rows."""
+        check_name("encoding", self.encoding, ENCODINGS)
+        template = TablePreprocessor() if self.preprocessor is None else self.preprocessor
+        self.preprocessor_ = clone(template).set_params(numbers="standard").fit(X)
+        used = self._used_columns()
+        self.is_categorical_ = np.array([isinstance(column, CategoricalColumn) for column in used])
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Turn rows into an array of float64."""
+        check_is_fitted(self)
+        binned = self.preprocessor_.encode(X)  # which finds columns that are missing, and warns
+        if self.encoding == "standard":
+            return np.asarray(binned.toarray())
+        names = [column.name for column in self.preprocessor_.columns_]
+        columns = read_columns(X, names) if column_names(X) is not None else read_columns(X)
+        found = dict(zip(names, columns, strict=True))
+        parts = [
+            _as_values(fitted, found[fitted.name], binned.codes[:, k], self.encoding == "codes")
+            for k, fitted in enumerate(self._used_columns())
+        ]
+        return np.column_stack(parts)
+
+    def _used_columns(self) -> list[NumericColumn | CategoricalColumn]:
+        """Return the columns that are not left out, in their order."""
+        columns = self.preprocessor_.columns_
+        return [column for column in columns if isinstance(column, NumericColumn | CategoricalColumn)]
+
+
+def _as_values(
+    fitted: NumericColumn | CategoricalColumn, column: Column, codes: NDArray[Any], as_codes: bool
+) -> NDArray[np.float64]:
+    """Return what a column becomes: one output for "codes", else one or more."""
+    if isinstance(fitted, NumericColumn):
+        numbers, _ = finite_numbers(column)
+        if as_codes:
+            return numbers
+        absent = np.isnan(numbers)
+        filled = np.where(absent, fitted.median, numbers)
+        return np.column_stack([filled, absent.astype(np.float64)]) if fitted.missing else filled
+    n_known = len(fitted.categories) + fitted.rare
+    if as_codes:
+        return np.where(codes < n_known, codes.astype(np.float64), np.nan)
+    outputs = np.arange(n_known + fitted.missing)
+    return np.asarray(codes[:, None] == outputs, dtype=np.float64)

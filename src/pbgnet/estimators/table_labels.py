@@ -1,0 +1,25 @@
+"""The labels of a table, checked before any work is done."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+
+from pbgnet.exceptions import LabelError, ShapeError
+from pbgnet.validation import check_readable
+
+
+def check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
+    """Return the labels of a table that is large enough to be split, none of them missing."""
+    check_readable("y", y)
+    if getattr(table, "ndim", 2) != 2 or table.shape[1] == 0:
+        raise ShapeError(f"Expected a table of rows and columns, got shape {tuple(table.shape)}.")
+    labels: NDArray[Any] = column_or_1d(np.asarray(y))
+    n = table.shape[0]
+    if len(labels) != n:
+        raise ShapeError(f"The table has {n} rows but there are {len(labels)} labels.")
+    missing = sum(1 for label in labels.tolist() if label is None or label != label)
+    if missing:
+        raise LabelError(f"{missing} of {n} labels are missing; drop those rows.")
+    return labels

@@ -1,0 +1,154 @@
+"""Any classifier of scikit-learn by its name, and with the preprocessing that it wants."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from pbgnet.certificates import PreprocessingRecord
+from pbgnet.choices import CLASSIFIERS
+from pbgnet.estimators.table_encoder import ENCODINGS, TableEncoder
+from pbgnet.preprocessing import TablePreprocessor
+from pbgnet.validation import check_name
+
+MAKERS: dict[str, Any] = {
+    "hist_gradient_boosting": HistGradientBoostingClassifier,
+    "random_forest": lambda: RandomForestClassifier(n_estimators=300),
+    "logistic_regression": lambda: LogisticRegression(max_iter=2000),
+    "mlp": lambda: MLPClassifier(early_stopping=True, max_iter=500),
+}
+
+# They ask of a number only whether it is larger than another one, so that scaling has no use.
+TREES = (
+    BaggingClassifier,
+    DecisionTreeClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
+
+# So many codes of a column are left for rare and missing values by gradient boosting, which has `max_bins`.
+SPARE_CODES = 2
+
+NO_PREPROCESSING = PreprocessingRecord(
+    "none", "steps of the classifier itself, if it has such, were fitted with it on the prior rows"
+)
+
+
+def make_classifier(name: str) -> Any:
+    """Make one of `pbgnet.choices.CLASSIFIERS` with its defaults.
+
+    Examples
+    --------
+    >>> from pbgnet.estimators.wrapped import make_classifier
+    >>> make_classifier("random_forest")
+    RandomForestClassifier(n_estimators=300)
+    """
+    return MAKERS[check_name("classifier", name, CLASSIFIERS)]()
+
+
+class FittedClassifier:
+    """A classifier with its preprocessing, both fitted on the same rows.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Is cloned.
+    preprocessor : TablePreprocessor, transformer, "passthrough" or None
+        As in `HeldOutPipeline`.
+    X, y
+        Rows of the fit, as the user has them.
+    """
+
+    def __init__(self, classifier: Any, preprocessor: Any, X: Any, y: Any) -> None:  # noqa: N803
+        self.classifier = clone(classifier)
+        self.encoder = None if sparse.issparse(X) else _make_encoder(classifier, preprocessor)
+        features = X if self.encoder is None else self.encoder.fit_transform(X, y)
+        # Who says None, rather than nothing, wants no column to be a category.
+        if (
+            isinstance(self.encoder, TableEncoder)
+            and self.encoder.encoding == "codes"
+            and self.classifier.categorical_features is not None
+        ):
+            self.classifier.set_params(categorical_features=self.encoder.is_categorical_)
+        self.classifier.fit(features, y)
+
+    def features(self, X: Any) -> Any:  # noqa: N803
+        """Return rows as the classifier wants them."""
+        return X if self.encoder is None else self.encoder.transform(X)
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """Return the label of each row."""
+        return self.classifier.predict(self.features(X))
+
+    @property
+    def classes_(self) -> Any:
+        """The labels among the rows of the fit."""
+        return self.classifier.classes_
+
+    @property
+    def preprocessing(self) -> PreprocessingRecord:
+        """What was done to the rows, in words."""
+        if self.encoder is None:
+            return NO_PREPROCESSING
+        if isinstance(self.encoder, TableEncoder):
+            return PreprocessingRecord("inside", ENCODINGS[self.encoder.encoding])
+        return PreprocessingRecord("inside", type(self.encoder).__name__)
+
+
+def with_seed(classifier: Any, seed: int) -> Any:
+    """Return a copy of a classifier in which everything random that has no seed gets one."""
+    seeded = clone(classifier)
+    parameters = seeded.get_params()
+    places = [name for name in parameters if name == "random_state" or name.endswith("__random_state")]
+    return seeded.set_params(**{name: seed for name in places if parameters[name] is None})
+
+
+def library_of(classifier: Any) -> str:
+    """Return name and version of the library that a classifier is from."""
+    name = type(classifier).__module__.partition(".")[0]
+    version = getattr(importlib.import_module(name), "__version__", "of unknown version")
+    return f"{'scikit-learn' if name == 'sklearn' else name} {version}"
+
+
+def told(classifier: Any) -> str:
+    """Return a classifier as Python writes it, in one line."""
+    return " ".join(repr(classifier).split())
+
+
+def _make_encoder(classifier: Any, preprocessor: Any) -> Any:
+    """Return what is to be fitted before a classifier; None if it is given the table as it is."""
+    if preprocessor == "passthrough":
+        return None
+    if preprocessor is not None and not isinstance(preprocessor, TablePreprocessor):
+        return clone(preprocessor)
+    if isinstance(preprocessor, TablePreprocessor) and preprocessor.numbers != "auto":
+        return clone(preprocessor)
+    if preprocessor is None and isinstance(classifier, Pipeline):
+        return None  # it has steps of its own
+    template = TablePreprocessor() if preprocessor is None else clone(preprocessor)
+    if isinstance(classifier, HistGradientBoostingClassifier):
+        if _names_categories(classifier):
+            return None  # by the user's own columns
+        most = max(1, min(template.max_categories, int(classifier.max_bins) - SPARE_CODES))
+        return TableEncoder("codes", template.set_params(max_categories=most))
+    return TableEncoder("values" if isinstance(classifier, TREES) else "standard", template)
+
+
+def _names_categories(classifier: BaseEstimator) -> bool:
+    """Whether the user has told gradient boosting which columns are categories."""
+    given = classifier.get_params()["categorical_features"]
+    return given is not None and not (isinstance(given, str) and given == "from_dtype") and np.size(given) > 0

@@ -1,0 +1,157 @@
+"""Dates and times as people write them, and the parts of a date that a table is cut by."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DAY = 86400.0
+
+MOST_DAYS = 3_000_000
+"""No day of the years from 1 to 9999 is further from 1970."""
+
+# A longer text is no date, and is not searched for one.
+LONGEST = 64
+
+LAYOUTS = ("year first", "day first", "month first", "time")
+"""How a column writes its dates: 2020-01-31, 31.01.2020 or 01/31/2020, a time behind it or not; or 12:30."""
+
+_CLOCK = (
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:[.,][0-9]+)?))?"
+    r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
+_REST = rf"(?:(?:[Tt]|,?\s+){_CLOCK}\s*(?:[Zz]|UTC|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
+_YEAR, _MONTH, _DATE = r"(?P<year>[0-9]{4})", r"(?P<month>[0-9]{1,2})", r"(?P<date>[0-9]{1,2})"
+
+
+def _layout(first: str, second: str, third: str) -> re.Pattern[str]:
+    return re.compile(rf"{first}(?P<mark>[-/.]){second}(?P=mark){third}{_REST}")
+
+
+_PATTERNS = {
+    "year first": _layout(_YEAR, _MONTH, _DATE),
+    "day first": _layout(_DATE, _MONTH, _YEAR),
+    "month first": _layout(_MONTH, _DATE, _YEAR),
+    "time": re.compile(_CLOCK),
+}
+
+PARTS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "days": lambda seconds: seconds / DAY,
+    "year": lambda seconds: _months(seconds) // 12 + 1970,
+    "month": lambda seconds: _months(seconds) % 12 + 1,
+    "weekday": lambda seconds: (np.floor(seconds / DAY) + 3) % 7 + 1,  # 1 January 1970 was a Thursday
+    "hour": lambda seconds: np.floor(seconds % DAY / 3600),
+}
+"""What a date becomes, from seconds since the beginning of 1970: days since then, the year, the month, the
+weekday from Monday, 1, to Sunday, 7, and the hour."""
+
+
+def part_of(which: str, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a part of each date, NaN where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing.dates import PARTS, part_of, read_dates
+    >>> moment = read_dates(["2020-02-29 13:45"], "year first")
+    >>> [part_of(which, moment).item() for which in PARTS]
+    [18321.572916666668, 2020.0, 2.0, 6.0, 13.0]
+    """
+    absent = np.isnan(seconds)
+    return np.where(absent, math.nan, PARTS[which](np.where(absent, 0.0, seconds)))
+
+
+def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
+    """Return seconds since the beginning of 1970, or of the day for times; NaN where a text is no date.
+
+    Dates are as on the clock of whoever wrote them: an offset from UTC is read over. With the year first, as
+    tables with types write them, they are read in every layout but "time".
+    """
+    fields = dict.fromkeys(text for text in texts if text is not None)
+    matched = {text: _match(text, layout) for text in fields}
+    found = [text for text, match in matched.items() if match is not None]
+    seconds = _seconds([_fields(match) for match in matched.values() if match is not None])
+    known: dict[str | None, float] = dict(zip(found, seconds.tolist(), strict=True))
+    return np.array([known.get(text, math.nan) for text in texts], dtype=np.float64)
+
+
+def choose_layout(counts: Iterable[tuple[str, int]]) -> tuple[str, int]:
+    """Return the layout in which most cells are dates, and how many of them are.
+
+    Where day and month cannot be told apart in any row, the month comes first between slashes, and the day
+    otherwise.
+    """
+    pairs = list(counts)
+    texts, weights = [text for text, _ in pairs], np.array([count for _, count in pairs], dtype=np.int64)
+    slashes = sum(count for text, count in pairs if "/" in text) * 2 > weights.sum()
+    order = (
+        "year first",
+        *(("month first", "day first") if slashes else ("day first", "month first")),
+        "time",
+    )
+    scores = {layout: int(weights[~np.isnan(read_dates(texts, layout))].sum()) for layout in order}
+    best = max(order, key=lambda layout: scores[layout])
+    return best, scores[best]
+
+
+def date_texts(values: NDArray[Any]) -> list[str | None]:
+    """Write dates of numpy as texts, each by itself: 2020-01-31T12:30:00, None where it is missing."""
+    whole = values.astype("datetime64[s]")
+    texts = np.datetime_as_string(whole).astype(object)
+    for row in np.flatnonzero((values != whole) & ~np.isnat(values)).tolist():
+        texts[row] = str(values[row].astype("datetime64[ns]")).rstrip("0")
+    texts[np.isnat(values)] = None
+    found: list[str | None] = texts.tolist()
+    return found
+
+
+def date_text(value: date | time) -> str:
+    """Write a date, a moment or a time of day as text, as `date_texts` does."""
+    if isinstance(value, time):
+        return value.replace(tzinfo=None).isoformat()
+    if not isinstance(value, datetime):
+        return f"{value.isoformat()}T00:00:00"
+    text = value.replace(tzinfo=None).isoformat()
+    return text.rstrip("0") if "." in text else text
+
+
+def _match(text: str, layout: str) -> re.Match[str] | None:
+    stripped = text.strip()
+    if len(stripped) > LONGEST:
+        return None
+    found = _PATTERNS[layout].fullmatch(stripped)
+    if found is None and layout in ("day first", "month first"):
+        found = _PATTERNS["year first"].fullmatch(stripped)
+    return found
+
+
+def _fields(match: re.Match[str]) -> tuple[int, int, int, int, int, float]:
+    """Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second."""
+    found = match.groupdict()
+    hour = int(found["hour"] or 0)
+    if found["half"]:  # 12 am is midnight, 12 pm noon; 13 pm is no time
+        hour = hour % 12 + 12 * (found["half"] in "Pp") if 1 <= hour <= 12 else 24
+    second = float((found["second"] or "0").replace(",", "."))
+    days = int(found.get("year") or 1970), int(found.get("month") or 1), int(found.get("date") or 1)
+    return *days, hour, int(found["minute"] or 0), second
+
+
+def _seconds(fields: list[tuple[int, int, int, int, int, float]]) -> NDArray[np.float64]:
+    """Seconds since the beginning of 1970, NaN for a day or an hour that no calendar has."""
+    year, month, day, hour, minute, second = np.array(fields, dtype=np.float64).reshape(-1, 6).T
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
+    real = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    real &= (year >= 1) & (hour < 24) & (minute < 60) & (second < 60)
+    seconds = days.astype(np.int64) * DAY + hour * 3600 + minute * 60 + second
+    return np.where(real, seconds, math.nan)
+
+
+def _months(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Months since the beginning of 1970."""
+    days = np.floor(seconds / DAY).astype(np.int64).astype("datetime64[D]")
+    return days.astype("datetime64[M]").astype(np.int64).astype(np.float64)

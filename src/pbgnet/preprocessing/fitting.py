@@ -1,0 +1,186 @@
+"""What a column is, decided on the fitted rows: numbers, dates, categories, or a name of the rows."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.exceptions import DomainError
+from pbgnet.preprocessing.columns import (
+    CategoricalColumn,
+    DateColumn,
+    EmptyColumn,
+    IdColumn,
+    NumericColumn,
+    SomeColumn,
+    finite_numbers,
+)
+from pbgnet.preprocessing.dates import PARTS, choose_layout, part_of, read_dates
+from pbgnet.preprocessing.numerals import choose_style
+from pbgnet.preprocessing.tables import Column
+from pbgnet.preprocessing.thresholds import choose_thresholds
+
+MOSTLY = 0.98
+"""Share of the cells with a value that make a column of texts one of numbers, or of dates."""
+
+# Fewer rows than these differ by chance: texts by few categories too many, whole numbers by a wide range.
+FEWEST_NAMED, FEWEST_NUMBERED = 30, 100
+
+# Row numbers of a table of which the fitted rows are an eighth.
+WIDEST = 8
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What `TablePreprocessor` was told about columns."""
+
+    max_categories: int
+    max_bins: int
+    parse_numbers: bool
+    decimal: str
+    drop_ids: bool
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learned about a column, and the fitted rows that did not fit, with their texts."""
+
+    column: SomeColumn
+    odd: dict[int, str] = field(default_factory=dict)
+
+
+def fit_column(column: Column, rules: Rules) -> Fitted:
+    """Learn a column from the fitted rows.
+
+    Texts are numbers or dates if nearly all of them are, and `parse_numbers` or the table itself says that
+    they may be; those that are not count as missing.
+    """
+    if column.texts is None:
+        return Fitted(_fit_numeric(column, rules))
+    counts = Counter(column.texts)
+    missing = counts.pop(None, 0) > 0
+    if not counts:
+        return Fitted(EmptyColumn(column.name, True))
+    texts = {str(text): count for text, count in counts.items()}
+    if rules.parse_numbers and not column.categorical and (read := _fit_numerals(column, texts, rules)):
+        return read
+    may_be_dates = column.dates or (rules.parse_numbers and not column.categorical)
+    if may_be_dates and (read := _fit_dates(column, texts, rules.max_bins)):
+        return read
+    if rules.drop_ids and len(texts) == column.n_rows >= FEWEST_NAMED:
+        return Fitted(IdColumn(column.name, False))
+    # The most frequent ones; between equals the alphabet decides, so that the result is reproducible.
+    kept = sorted(texts, key=lambda text: (-texts[text], text))[: rules.max_categories]
+    return Fitted(CategoricalColumn(column.name, missing, tuple(sorted(kept)), len(kept) < len(texts)))
+
+
+def _fit_numeric(column: Column, rules: Rules) -> SomeColumn:
+    """Learn a column that the table itself holds as numbers."""
+    numbers = np.asarray(column.numbers)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise DomainError(
+            f"Column {column.name!r} holds infinity in row {int(np.argmax(infinite))}; replace it, or "
+            "leave it missing."
+        )
+    if np.isnan(numbers).all():
+        return EmptyColumn(column.name, True)
+    if rules.drop_ids and _number_the_rows(numbers):
+        return IdColumn(column.name, False)
+    return _fit_bins(column.name, numbers, rules.max_bins)
+
+
+def _fit_numerals(column: Column, texts: dict[str, int], rules: Rules) -> Fitted | None:
+    """Learn a column of texts that write out numbers; None if too few of them do."""
+    cells, total, n_typed = column.texts or [], sum(texts.values()), 0
+    if column.typed is not None:  # numbers are no matter of style
+        typed = np.isfinite(column.typed)
+        n_typed = int(typed.sum())
+        texts = Counter(itertools.compress(map(str, cells), (~typed & _present(cells)).tolist()))
+    style, unit, n_read = choose_style(texts.items(), rules.decimal)
+    if not n_read + n_typed or n_read + n_typed < MOSTLY * total:
+        return None
+    numbers, _ = finite_numbers(column, style, unit)
+    if rules.drop_ids and (_number_the_rows(numbers) or _too_long(numbers, len(set(cells)))):
+        return Fitted(IdColumn(column.name, False))
+    return Fitted(_fit_bins(column.name, numbers, rules.max_bins, style, unit), _odd(cells, numbers))
+
+
+def _fit_dates(column: Column, texts: dict[str, int], max_bins: int) -> Fitted | None:
+    """Learn a column of texts that write out dates or times; None if too few of them do."""
+    layout, n_read = choose_layout(texts.items())
+    if not n_read or n_read < MOSTLY * sum(texts.values()):
+        return None
+    cells = column.texts or []
+    seconds = read_dates(cells, layout)
+    if layout == "time":
+        parts = {"days": seconds / 3600}
+    else:
+        parts = {which: part_of(which, seconds) for which in PARTS}
+    fitted = {}
+    for which, numbers in parts.items():
+        part = _fit_bins(column.name if which == "days" else f"{column.name}_{which}", numbers, max_bins)
+        if which == "days":
+            fitted[which] = part
+        elif part.thresholds:  # one step for missing dates is enough
+            fitted[which] = replace(part, missing=False)
+    date = DateColumn(column.name, fitted["days"].missing, layout, tuple(fitted), tuple(fitted.values()))
+    return Fitted(date, _odd(cells, seconds))
+
+
+def _present(cells: Sequence[str | None]) -> NDArray[np.bool_]:
+    return np.array([cell is not None for cell in cells], dtype=bool)
+
+
+def _odd(cells: Sequence[str | None], read: NDArray[np.float64]) -> dict[int, str]:
+    """The rows whose text could not be read, and these texts."""
+    texts = ((row, cells[row]) for row in np.flatnonzero(np.isnan(read)).tolist())
+    return {row: text for row, text in texts if text is not None}
+
+
+def _number_the_rows(numbers: NDArray[np.float64]) -> bool:
+    """Whether whole numbers differ in all rows though there are few to choose from: as if counted."""
+    if numbers.size < FEWEST_NUMBERED or np.isnan(numbers).any():
+        return False
+    low, high = float(numbers.min()), float(numbers.max())
+    if not high - low < WIDEST * numbers.size or not np.equal(np.floor(numbers), numbers).all():
+        return False
+    return np.unique(numbers).size == numbers.size
+
+
+def _too_long(numbers: NDArray[np.float64], n_texts: int) -> bool:
+    """Whether texts differ in all rows and write out whole numbers that floats cannot tell apart."""
+    return n_texts == numbers.size >= FEWEST_NAMED and bool((np.abs(numbers) >= 2.0**53).all())
+
+
+def _fit_bins(
+    name: str, numbers: NDArray[np.float64], max_bins: int, style: str = "plain", unit: str = ""
+) -> NumericColumn:
+    """Cut numbers into bins; NaN is a missing one."""
+    absent = np.isnan(numbers)
+    present = numbers[~absent]
+    median, thresholds = _median(present), choose_thresholds(present, max_bins)
+    bins = np.searchsorted(thresholds, present, side="right")
+    # In units of the largest value, so that squares can neither overflow nor vanish.
+    scaled = present / (float(np.abs(present).max()) or 1.0)
+    mean = float(scaled.mean())
+    deviation = float(np.sqrt(np.mean((scaled - mean) ** 2)))
+    if not thresholds.size or deviation == 0.0:
+        # By the thresholds too: the computed deviation of a constant may be a rounding error.
+        values = np.zeros(thresholds.size + 1)
+    else:
+        values = np.bincount(bins, (scaled - mean) / deviation) / np.bincount(bins)
+    return NumericColumn(
+        name, bool(absent.any()), median, tuple(thresholds.tolist()), tuple(values.tolist()), style, unit
+    )
+
+
+def _median(present: NDArray[np.float64]) -> float:
+    ordered = np.sort(present)
+    below, above = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
+    middle = below + (above - below) / 2
+    return middle if math.isfinite(middle) else below / 2 + above / 2

@@ -1,0 +1,63 @@
+"""What to tell whoever fits a table about its columns."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pbgnet.exceptions import (
+    EmptyColumnWarning,
+    IdColumnWarning,
+    ManyCategoriesWarning,
+    OddCellsWarning,
+    PBGNetWarning,
+)
+from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, EmptyColumn, IdColumn
+from pbgnet.preprocessing.fitting import Fitted
+from pbgnet.preprocessing.tables import count_rows, first_few, is_frame
+
+
+def fit_warnings(
+    found: Sequence[Fitted], table: Any, max_categories: int
+) -> Iterator[tuple[str, type[PBGNetWarning]]]:
+    """Yield what is worth a warning about the columns of a fitted table, and its kind."""
+    fitted, n_rows = [one.column for one in found], count_rows(table)
+    if empty := [column.name for column in fitted if isinstance(column, EmptyColumn)]:
+        text = f"{some_columns(empty)} had no value in the {n_rows} fitted rows and will be left out."
+        yield text, EmptyColumnWarning
+    if ids := [column.name for column in fitted if isinstance(column, IdColumn)]:
+        text = (
+            f"{some_columns(ids)} had another value in each of the {n_rows} fitted rows, as what names or "
+            "counts rows has, and will be left out. To learn from it, pass drop_ids=False (--keep-ids)."
+        )
+        yield text, IdColumnWarning
+    for one in found:
+        if one.odd:
+            yield _odd_cells(one, table), OddCellsWarning
+    if many := [column.name for column in fitted if isinstance(column, CategoricalColumn) and column.rare]:
+        text = (
+            f"{some_columns(many)} had more than {max_categories} categories; the rarest share one output. "
+            "If it merely names the rows, drop it; otherwise raise max_categories."
+        )
+        yield text, ManyCategoriesWarning
+
+
+def some_columns(names: Sequence[str]) -> str:
+    """Name columns, the first three of many."""
+    return f"{'Columns' if len(names) > 1 else 'Column'} {first_few(names)}"
+
+
+def _odd_cells(one: Fitted, table: Any) -> str:
+    """Say which cells were not like the others of their column."""
+    what = "dates" if isinstance(one.column, DateColumn) else "numbers"
+    cells = [f"{_place(table, row)} ({text!r:.40})" for row, text in one.odd.items()]
+    return (
+        f"Column {one.column.name!r} holds {what}, but not in {first_few(cells, str)}: taken as missing. "
+        "Correct them, or make the column categorical, if they mean anything else."
+    )
+
+
+def _place(table: Any, row: int) -> str:
+    """Name a row as its frame does, by the index; by its position among the fitted rows in an array."""
+    index = getattr(table, "index", None) if is_frame(table) else None
+    if index is None or callable(index):
+        return f"fitted row {row}"
+    return f"{index.name or 'row'} {index[row]}"

@@ -1,0 +1,152 @@
+"""Numbers as people write them: with a decimal comma, thousands set apart, a currency or a percent sign."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+STYLES = ("plain", "point", "comma")
+"""How a column writes its numbers: as programs do (1234.5, 1e3), or as people do, with a decimal point
+(1,234.50) or a decimal comma (1.234,50), thousands apart perhaps, and with a unit."""
+
+DECIMALS = {"auto": STYLES, ".": ("plain", "point"), ",": ("comma",)}
+"""The styles to choose from, by what is said of the decimal sign."""
+
+UNITS = (
+    *["", "%", "‰", "$", "US$", "R$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₫", "₴", "₪", "฿", "₦", "₱", "zł"],
+    *["kr", "Kč", "Ft", "Fr.", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK"],
+    *["NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "KRW", "SGD", "HKD", "ILS", "RUB"],
+)
+"""What may stand before or behind a number of the styles "point" and "comma"; "" is none."""
+
+# A longer text is no number as people write them, and is not searched for one.
+LONGEST = 64
+
+# Python's float also reads "1_000", "nan" and "infinity", which are no numbers in a table.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NOT_PLAIN = re.compile(r"[^0-9+\-.eE]")
+
+_APART = "'\N{RIGHT SINGLE QUOTATION MARK} \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+_SIGN = "[+\\-\N{MINUS SIGN}]?"
+_UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True) if unit)
+
+
+def _style_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
+    """A sign, perhaps a unit before or behind, and digits; thousands apart by one mark throughout."""
+    apart = rf"[1-9][0-9]{{0,2}}(?P<mark>[{thousands}{_APART}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
+    digits = rf"(?:{apart}|[0-9]+)(?:{decimal}[0-9]*)?|{decimal}[0-9]+"
+    return re.compile(
+        rf"(?P<sign>{_SIGN})\s*(?P<before>{_UNIT})?\s*(?P<inner>{_SIGN})"
+        rf"(?P<digits>{digits})(?P<power>[eE][+-]?[0-9]+)?\s*(?P<behind>{_UNIT})?"
+    )
+
+
+_PATTERNS = {"point": _style_pattern(r"\.", ","), "comma": _style_pattern(",", r"\.")}
+_TO_FLOAT = {
+    "point": str.maketrans("\N{MINUS SIGN}", "-", f",{_APART}"),
+    "comma": str.maketrans(",\N{MINUS SIGN}", ".-", f".{_APART}"),
+}
+
+
+def parse_number(text: str) -> float | None:
+    """Return the finite number a text writes out as programs do, or None if it is none."""
+    stripped = text.strip()
+    return _finite(stripped) if NUMBER.fullmatch(stripped) else None
+
+
+def parse_styled(text: str, style: str) -> tuple[float, str] | None:
+    """Return the finite number and the unit that a text writes out in a style, or None if it is none.
+
+    Examples
+    --------
+    >>> from pbgnet.preprocessing.numerals import parse_styled
+    >>> parse_styled("1.234,50 €", "comma"), parse_styled("-$1,234", "point"), parse_styled("1,5", "point")
+    ((1234.5, '€'), (-1234.0, '$'), None)
+    """
+    if style == "plain":
+        number = parse_number(text)
+        return None if number is None else (number, "")
+    stripped = text.strip()
+    found = _PATTERNS[style].fullmatch(stripped) if len(stripped) <= LONGEST else None
+    if found is None:
+        return None
+    sign, before, inner, digits, power, behind = found.group(
+        "sign", "before", "inner", "digits", "power", "behind"
+    )
+    if (before and behind) or (sign and inner):
+        return None
+    number = _finite((sign + inner + digits).translate(_TO_FLOAT[style]) + (power or ""))
+    return None if number is None else (number, before or behind or "")
+
+
+def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = "") -> NDArray[np.float64]:
+    """Return the number each text writes out, with this unit or none; NaN where it writes out none."""
+    written = [text for text in texts if text is not None]
+    values = _read_quickly(written) if style == "plain" else None
+    if values is None:
+        parsed = {text: parse_styled(text, style) for text in dict.fromkeys(written)}
+        known = {
+            text: math.nan if found is None or found[1] not in ("", unit) else found[0]
+            for text, found in parsed.items()
+        }
+        values = np.array([known[text] for text in written], dtype=np.float64)
+    if len(written) == len(texts):
+        return values
+    numbers = np.full(len(texts), math.nan)
+    numbers[np.array([text is not None for text in texts], dtype=bool)] = values
+    return numbers
+
+
+def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, str, int]:
+    """Return the style and the unit in which most cells are numbers, and how many of them are.
+
+    Between styles that read equally many, plain comes before a decimal point, and that before a comma: so
+    ``1,234`` alone is a thousand, unless `decimal` says otherwise.
+
+    Parameters
+    ----------
+    counts : iterable of (str, int)
+        The distinct texts, and how often each occurs.
+    decimal : {"auto", ".", ","}
+    """
+    pairs, best = list(counts), ("plain", "", 0)
+    total = sum(count for _, count in pairs)
+    for style in DECIMALS[decimal]:
+        if best[2] == total:
+            break
+        if style == "plain" and not _NOT_PLAIN.search("".join(text for text, _ in pairs)):
+            read = read_numbers([text for text, _ in pairs])
+            known = sum(
+                count for (_, count), gap in zip(pairs, np.isnan(read).tolist(), strict=True) if not gap
+            )
+            best = ("plain", "", known)
+            continue
+        by_unit: dict[str, int] = {}
+        for text, count in pairs:
+            found = parse_styled(text, style)
+            if found is not None:
+                by_unit[found[1]] = by_unit.get(found[1], 0) + count
+        bare = by_unit.pop("", 0)
+        # Two currencies are not one kind of number; the commoner one is the column's.
+        unit = min(by_unit, key=lambda name: (-by_unit[name], name), default="")
+        if bare + by_unit.get(unit, 0) > best[2]:
+            best = (style, unit, bare + by_unit.get(unit, 0))
+    return best
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def _read_quickly(written: list[str]) -> NDArray[np.float64] | None:
+    """Return plain numbers if no text holds anything else; None if some text has to be looked at."""
+    if _NOT_PLAIN.search("".join(written)):
+        return None
+    try:
+        values = np.array(list(map(float, written)), dtype=np.float64)
+    except ValueError:  # such as "1-2" or ""
+        return None
+    return np.where(np.isfinite(values), values, math.nan)

@@ -1,0 +1,45 @@
+"""Where to cut a column of numbers into bins."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+# More bins than these make training slower on few rows, and nothing better (docs/tables.md).
+FEWEST_BINS, ROWS_PER_BIN = 32, 16
+
+
+def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+    """Return increasing thresholds t, so that `number >= t` tells bins apart: at most `max_bins` bins.
+
+    There are fewer bins where there are few rows to fill them. Thresholds lie between all distinct numbers
+    where these are few. Otherwise half of them are quantiles of the rows, and half quantiles of the distinct
+    numbers: of a column that is mostly zeros the rows alone would see little else.
+
+    Parameters
+    ----------
+    numbers : ndarray of float64
+        Finite, at least one.
+    max_bins : int
+        At least 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing.thresholds import choose_thresholds
+    >>> choose_thresholds(np.array([0.0, 0.0, 0.0, 1.0, 5.0]), 255)
+    array([0.5, 3. ])
+    """
+    distinct, counts = np.unique(numbers, return_counts=True)
+    n_gaps = distinct.size - 1
+    max_bins = min(max_bins, max(FEWEST_BINS, numbers.size // ROWS_PER_BIN))
+    if n_gaps < max_bins:
+        gaps = np.arange(n_gaps)
+    else:
+        half = max(1, (max_bins - 1) // 2)
+        shares = np.arange(1, half + 1) / (half + 1)
+        # The gap g lies above the first g + 1 distinct numbers.
+        by_rows = np.searchsorted(np.cumsum(counts), shares * numbers.size)
+        by_distinct = np.round(shares * n_gaps).astype(np.int64)
+        gaps = np.unique(np.clip(np.concatenate([by_rows, by_distinct]), 0, n_gaps - 1))
+    below, above = distinct[gaps], distinct[gaps + 1]
+    middle = below / 2 + above / 2  # the sum itself could overflow
+    return np.where((below < middle) & (middle <= above), middle, above)

@@ -1,0 +1,226 @@
+"""An ensemble: networks that are each trained without one fold of the rows, and answer together.
+
+What is certified by counting errors on other rows needs no bound in its training, only a good classifier. So
+the loss is the logarithm of the chance that a drawn network is right, the learning rate falls to 0, and what
+is best chosen by looking is chosen by cross-validation: how numbers are encoded, and the weight decay. The
+networks of the winner are the members, so nothing has to be trained again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe
+from pbgnet.training.algorithms.selection import nan_last
+from pbgnet.training.algorithms.trained import FitResult
+from pbgnet.training.solvers import Course, History, Journal, LinearDecay, Problem, Progress, fit
+from pbgnet.training.steps import LinearLoss, TrainingData
+
+# Second words of the seeds for the batches, and for the folds.
+BATCHES, FOLDS = 1, 2
+
+# What records call the loss that is minimised here, which elsewhere is the linear one.
+NAMES = {"loss": "log_loss"}
+
+# Rows whose margins are computed at a time.
+CHUNK_ROWS = 8192
+
+
+def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
+    """Train an ensemble on prior rows alone; it is prior and posterior at once."""
+    with Progress(verbose) as progress:
+        journal = Journal(progress=progress)
+        folds = _Folds.of(recipe)
+        first = folds.part(slice(1)) if folds.n_rows >= recipe.course.many_rows else folds
+        decays = recipe.course.weight_decays(folds.pools.shape[1])
+        tried = [
+            candidate
+            for encoding in recipe.examples
+            for candidate in _train(recipe, encoding, decays, first, journal)
+        ]
+        losses = nan_last(torch.tensor([candidate.loss for candidate in tried]))
+        best = tried[int(losses.argmin())]
+        if len(first.held) < len(folds.held) and not journal.interrupted:
+            rest = folds.part(slice(1, None))
+            (more,) = _train(recipe, best.encoding, (best.weight_decay,), rest, journal)
+            best = best.joined(more)
+    journal.history.records.extend(best.records)
+    network = AggregatedNetwork(
+        [w.double().cpu() for w in best.weights], aggregation=recipe.aggregation, members=True
+    )
+    choice = EnsembleChoice(
+        encoding=best.encoding,
+        weight_decay=best.weight_decay,
+        n_epochs=recipe.course.n_epochs(folds.pools.shape[1]),
+        validation_loss=best.loss,
+        validation_error=float(np.mean(best.margins <= 0)),
+        margins=best.margins if folds.n_rows > 1 else np.empty(0),
+        candidates=[
+            {"encoding": one.encoding, "weight_decay": one.weight_decay, "validation_loss": one.loss}
+            for one in tried
+        ],
+    )
+    return FitResult(network, journal.history.of_replica(0), "pretrained", journal.interrupted, choice)
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """Rows each member is trained on, and rows that judge it."""
+
+    n_rows: int
+    pools: Tensor  # int64, shape (members, p)
+    held: list[Tensor]  # int64; no row of them is in the pool of the same member, unless there is one only
+    seeds: Tensor  # of weights and batches of each member
+
+    @classmethod
+    def of(cls, recipe: EnsembleRecipe) -> "_Folds":
+        data = next(iter(recipe.examples.values()))
+        n, device = len(data), data.y.device
+        order = np.random.default_rng((recipe.folds_seed, FOLDS)).permutation(n)
+        held = [np.sort(part) for part in np.array_split(order, min(recipe.course.n_members, n))]
+        longest = max(part.size for part in held)
+        # Folds differ by a row at most; pools must not, so the last row of a longer one is left out.
+        pools = [np.setdiff1d(order, part)[: n - longest] for part in held] if n > 1 else held
+        words = np.random.SeedSequence((recipe.folds_seed, BATCHES)).generate_state(len(held), np.uint64)
+        return cls(
+            n,
+            torch.from_numpy(np.stack(pools)).to(device),
+            [torch.from_numpy(part).to(device) for part in held],
+            torch.from_numpy(words.view(np.int64)).to(device),
+        )
+
+    def part(self, part: slice) -> "_Folds":
+        """Return those of some members."""
+        return _Folds(self.n_rows, self.pools[part], self.held[part], self.seeds[part])
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """Members trained in one way, and what they answered on the rows they had not seen."""
+
+    encoding: str
+    weight_decay: float
+    weights: list[Tensor]  # shapes (members, m, d)
+    margins: np.ndarray
+    row_weights: np.ndarray | None  # of the same rows, where rows weigh differently
+    records: list[dict[str, float | int | str | Tensor]]
+
+    @property
+    def loss(self) -> float:
+        losses = ((1.0 - self.margins) / 2.0) ** 2
+        return float(np.mean(losses if self.row_weights is None else losses * self.row_weights))
+
+    def joined(self, other: "_Candidate") -> "_Candidate":
+        return _Candidate(
+            self.encoding,
+            self.weight_decay,
+            [torch.cat(pair) for pair in zip(self.weights, other.weights, strict=True)],
+            np.concatenate([self.margins, other.margins]),
+            _concatenated(self.row_weights, other.row_weights),
+            [*self.records, *other.records],
+        )
+
+
+def _train(
+    recipe: EnsembleRecipe, encoding: str, decays: Sequence[float], folds: _Folds, journal: Journal
+) -> list[_Candidate]:
+    """Train the members of all folds for every decay, side by side."""
+    data, course = recipe.examples[encoding], recipe.course
+    n_members, n_pool = folds.pools.shape
+    first = _first_weights(recipe, data, folds)
+    network = AggregatedNetwork([torch.cat([w] * len(decays)) for w in first], aggregation=recipe.aggregation)
+    of_replica = np.repeat(decays, n_members)
+    rate = course.rate_of(recipe.learning_rate, n_pool)
+    rates = torch.full((len(of_replica),), rate, dtype=torch.float64, device=data.y.device)
+    own = Journal(History(), journal.progress, journal.interrupted)
+    n_epochs = course.n_epochs(n_pool)
+    problem = Problem(
+        network,
+        data,
+        LinearLoss.of(list(network.weights), rates.new_tensor(of_replica)),
+        folds.seeds.repeat(len(decays)),
+        rates,
+        loss="log",
+        pools=folds.pools.repeat(len(decays), 1),
+    )
+    fit(
+        problem,
+        Course(course.batch_size_of(n_pool), n_epochs),
+        own,
+        _phase(recipe, encoding),
+        callbacks=[LinearDecay(n_epochs, final=0.0)],
+    )
+    journal.interrupted = own.interrupted
+    weights = [w.detach().reshape(len(decays), n_members, *w.shape[1:]) for w in network.weights]
+    return [
+        _Candidate(
+            encoding,
+            float(decay),
+            [w[k] for w in weights],
+            _margins([w[k] for w in weights], recipe, data, folds),
+            _row_weights(data, folds),
+            _mean_records(own.history, slice(k * n_members, (k + 1) * n_members)),
+        )
+        for k, decay in enumerate(decays)
+    ]
+
+
+def _phase(recipe: EnsembleRecipe, encoding: str) -> str:
+    return f"members, {encoding}" if len(recipe.examples) > 1 else "members"
+
+
+def _first_weights(recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) -> list[Tensor]:
+    """Draw weights of deviation 1: with smaller ones all hidden neurons learn the same direction."""
+    drawn = []
+    for seed in folds.seeds.tolist():
+        generator = torch.Generator().manual_seed(seed ^ recipe.weights_seed)
+        drawn.append(
+            initial_weights(
+                data.rows.shape[-1] - 1,
+                recipe.hidden_layer_sizes,
+                initialisation="standard_normal",
+                generator=generator,
+                dtype=torch.float64,
+            )
+        )
+    return [torch.stack(layer).to(data.y) for layer in zip(*drawn, strict=True)]
+
+
+@torch.no_grad()
+def _margins(
+    weights: Sequence[Tensor], recipe: EnsembleRecipe, data: TrainingData, folds: _Folds
+) -> np.ndarray:
+    """Return y G of each member on the rows it was trained without, one after the other."""
+    parts = []
+    for member, rows in enumerate(folds.held):
+        single = AggregatedNetwork([w[member] for w in weights], aggregation=recipe.aggregation)
+        parts += [
+            part.y * single.output(part.rows, validate_args=False)
+            for part in data.take(rows).chunks(CHUNK_ROWS)
+        ]
+    return np.asarray(torch.cat(parts).double().clamp(-1.0, 1.0).cpu().numpy())
+
+
+def _row_weights(data: TrainingData, folds: _Folds) -> np.ndarray | None:
+    """Return the weights of the rows that `_margins` are those of."""
+    return None if data.weight is None else data.weight[torch.cat(folds.held)].double().cpu().numpy()
+
+
+def _concatenated(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+    return None if first is None or second is None else np.concatenate([first, second])
+
+
+def _mean_records(history: History, replicas: slice) -> list[dict[str, float | int | str | Tensor]]:
+    """Return the records of some members as those of one network, their mean, under names of their own."""
+    return [
+        {
+            NAMES.get(key, key): value[replicas].double().mean()[None] if isinstance(value, Tensor) else value
+            for key, value in record.items()
+        }
+        | {"phase": "members"}
+        for record in history.records
+    ]

@@ -1,0 +1,121 @@
+"""What the training of an ensemble is given, and what it chose on the way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.aggregation import Aggregation
+from pbgnet.training.steps import TrainingData
+
+
+@dataclass(frozen=True)
+class EnsembleCourse:
+    """How the members of an ensemble are trained; docs/training.md has the measurements behind the defaults.
+
+    Attributes
+    ----------
+    total_decay : tuple of float
+        Candidates for the weight decay times the number of rows a member is trained on; the folds choose. A
+        penalty of the same weight against the sum of the losses suits tables of any size.
+    weight_decay : float, optional
+        The decay itself, instead of a choice.
+    n_members : int
+        Number of members, and of folds: each member is trained without one of them.
+    n_steps, fewest_epochs : int
+        Steps of Adam, or as many as make so many epochs.
+    max_epochs : int, optional
+        Most epochs in any case.
+    batch_size : int, optional
+        Rows of a step; 32 for few rows, 256 for many, and 64 otherwise unless given.
+    few_rows, many_rows : int
+        Up to which number rows are few, and from which on they are many: then one fold is enough to choose
+        between candidates, and half of the learning rate is better.
+    """
+
+    total_decay: tuple[float, ...] = (0.003, 0.03, 0.3)
+    weight_decay: float | None = None
+    n_members: int = 5
+    n_steps: int = 800
+    fewest_epochs: int = 40
+    max_epochs: int | None = None
+    batch_size: int | None = None
+    few_rows: int = 640
+    many_rows: int = 4000
+
+    def weight_decays(self, n_rows: int) -> tuple[float, ...]:
+        """Return the candidates for the weight decay."""
+        if self.weight_decay is not None:
+            return (self.weight_decay,)
+        return tuple(total / n_rows for total in self.total_decay)
+
+    def batch_size_of(self, n_rows: int) -> int:
+        """Return the rows of a step."""
+        if self.batch_size is not None:
+            return self.batch_size
+        return 32 if n_rows < self.few_rows else 64 if n_rows < self.many_rows else 256
+
+    def rate_of(self, rate: float, n_rows: int) -> float:
+        """Return the first learning rate."""
+        return rate if n_rows < self.many_rows else rate / 2
+
+    def n_epochs(self, n_rows: int) -> int:
+        """Return the number of epochs over so many rows."""
+        steps_per_epoch = max(1, n_rows // self.batch_size_of(n_rows))
+        wanted = max(-(-self.n_steps // steps_per_epoch), self.fewest_epochs)
+        return wanted if self.max_epochs is None else min(wanted, self.max_epochs)
+
+
+@dataclass(frozen=True)
+class EnsembleRecipe:
+    """Everything the training of an ensemble needs.
+
+    Attributes
+    ----------
+    examples : mapping of str to TrainingData
+        The same prior rows in each of several encodings, by name; the folds choose. Rows may weigh
+        differently, in training and in the choice.
+    hidden_layer_sizes : sequence of int
+    aggregation : Aggregation
+    learning_rate : float
+        The first of Adam, which then falls linearly to 0; half of it where rows are many.
+    weights_seed, folds_seed : int
+        Of the first weights, and of folds and batches.
+    course : EnsembleCourse
+    """
+
+    examples: Mapping[str, TrainingData]
+    hidden_layer_sizes: Sequence[int]
+    aggregation: Aggregation
+    learning_rate: float
+    weights_seed: int
+    folds_seed: int
+    course: EnsembleCourse = field(default_factory=EnsembleCourse)
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleChoice:
+    """What the folds chose among the candidates, and why.
+
+    Attributes
+    ----------
+    encoding : str
+    weight_decay : float
+    n_epochs : int
+    validation_loss, validation_error : float
+        Mean of `((1 - y G) / 2)^2`, each row by its weight, and error rate without weights, of each member on
+        the fold it was trained without.
+    margins : ndarray of float64, shape (n,)
+        `y G` of the same; empty where there was a single row, which can validate nothing.
+    candidates : list of dict
+        Encoding, weight decay and validation loss of every candidate.
+    """
+
+    encoding: str
+    weight_decay: float
+    n_epochs: int
+    validation_loss: float
+    validation_error: float
+    margins: NDArray[np.float64]
+    candidates: list[dict[str, str | float]]
