@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 import types
@@ -395,16 +396,27 @@ print(len(damaged), *damaged)
 """
 
 
+@pytest.fixture(scope="module")
+def whole_cache(tmp_path_factory):
+    """A cache that was filled once, for each test to copy."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", str(folder))
+        done = run_script(CACHE_SCRIPT)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "0"), done.stderr
+    return folder
+
+
 @pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", None])
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_cache_is_made_anew_and_told(tmp_path, monkeypatch, ending, content):
+def test_a_damaged_cache_is_made_anew_and_told(tmp_path, monkeypatch, whole_cache, ending, content):
+    shutil.copytree(whole_cache, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    for damaged in (False, True, False):
-        if damaged:
-            files = list(tmp_path.rglob(f"*.{ending}"))
-            assert files
-            for file in files:
-                file.write_bytes(file.read_bytes()[:-20] if content is None else content)
+    files = list(tmp_path.rglob(f"*.{ending}"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:-20] if content is None else content)
+    for damaged in (True, False):
         done = run_script(CACHE_SCRIPT)
         assert done.returncode == 0, done.stderr
         assert (done.stdout.split()[0] != "0") == damaged

@@ -32,7 +32,7 @@ def encodings(table: PreparedTable) -> tuple[str, ...]:
         return (AS_GIVEN,)
     if preprocessor.numbers != "auto":
         return (preprocessor.numbers,)
-    n_numbers = sum(isinstance(column, NumericColumn) for column in preprocessor.columns_)
+    n_numbers = sum(isinstance(column, NumericColumn) for column in preprocessor.coded_)
     return ENCODINGS if 0 < n_numbers <= MANY_COLUMNS else ENCODINGS[:1]
 
 

@@ -176,7 +176,7 @@ def verify(
     (True, 'Verified: 35 steps recomputed, 2 taken on trust.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
-    ['data: labels', 'empirical risk', 'error rate', 'evidence', 'alternatives']
+    ['data: labels', 'empirical risk', 'error rate', 'majority answer', 'evidence', 'alternatives']
     """
     read = VerificationStep("files", "a readable model", "a readable model", "ok")
     if not isinstance(certified, CertifiedModel | CertifiedPredictions):
