@@ -164,19 +164,22 @@ def _fit_bins(
     absent = np.isnan(numbers)
     present = numbers[~absent]
     median, thresholds = _median(present), choose_thresholds(present, max_bins)
+    values = _standardised_means(present, thresholds) if thresholds.size else np.zeros(1)
+    return NumericColumn(
+        name, bool(absent.any()), median, tuple(thresholds.tolist()), tuple(values.tolist()), style, unit
+    )
+
+
+def _standardised_means(present: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each bin, in deviations from the mean of all numbers, which are not all the same."""
     bins = np.searchsorted(thresholds, present, side="right")
     # In units of the largest value, so that squares can neither overflow nor vanish.
     scaled = present / (float(np.abs(present).max()) or 1.0)
     mean = float(scaled.mean())
     deviation = float(np.sqrt(np.mean((scaled - mean) ** 2)))
-    if not thresholds.size or deviation == 0.0:
-        # By the thresholds too: the computed deviation of a constant may be a rounding error.
-        values = np.zeros(thresholds.size + 1)
-    else:
-        values = np.bincount(bins, (scaled - mean) / deviation) / np.bincount(bins)
-    return NumericColumn(
-        name, bool(absent.any()), median, tuple(thresholds.tolist()), tuple(values.tolist()), style, unit
-    )
+    if deviation == 0.0:
+        return np.zeros(thresholds.size + 1)
+    return np.asarray(np.bincount(bins, (scaled - mean) / deviation) / np.bincount(bins))
 
 
 def _median(present: NDArray[np.float64]) -> float:
