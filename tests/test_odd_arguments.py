@@ -1,13 +1,12 @@
 """A walk over the public names: whatever an argument is, the answer is a result or a typed error."""
 
-import signal
 import warnings
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from checks.fuzz import time_limit
 
 import pbgnet
 from pbgnet import aggregation, bounds, certificates, datasets, estimators, export, networks, report
@@ -302,20 +301,6 @@ def fit_table(X, **parameters):
     return pbgnet.TablePreprocessor(**parameters).fit(X)
 
 
-@contextmanager
-def at_most(seconds):
-    def stop(*_):
-        raise AssertionError(f"took longer than {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def from_scikit_learn(error):
     """Whether scikit-learn's own checks of parameters and tables raised it, in its own words."""
     if not isinstance(error, ValueError | TypeError):
@@ -330,7 +315,7 @@ def from_scikit_learn(error):
 
 def problem_of(function, arguments):
     try:
-        with at_most(MOST_SECONDS), warnings.catch_warnings():
+        with time_limit(MOST_SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             function(**arguments)
     except PBGNetError:

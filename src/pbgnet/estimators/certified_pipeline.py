@@ -21,13 +21,13 @@ from pbgnet.certificates import (
 from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
 from pbgnet.estimators.held_out_pipeline import HeldOutPipeline
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
-from pbgnet.estimators.predictor import CertifiedPredictor
+from pbgnet.estimators.predictor import CertifiedPredictor, TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.exceptions import DtypeError, OptionError
 from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
 
 
-class CertifiedPipeline(CertifiedPredictor):
+class CertifiedPipeline(TakesTables, CertifiedPredictor):
     """Imputation, encoding and scaling fitted on the prior rows alone, then a certified classifier.
 
     A plain scikit-learn `Pipeline` fits its steps on all rows, so that the certified rows have a say in
@@ -88,13 +88,6 @@ class CertifiedPipeline(CertifiedPredictor):
         self.classifier = classifier
         self.preprocessor = preprocessor
         self.prior_fraction = prior_fraction
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(

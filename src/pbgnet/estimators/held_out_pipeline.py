@@ -37,6 +37,7 @@ from pbgnet.estimators.base import (
     warn_of_few_rows,
     whole_or_unchanged,
 )
+from pbgnet.estimators.predictor import TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
     FittedClassifier,
@@ -71,7 +72,7 @@ def _answers_by(method: str) -> Any:
     return available_if(check)
 
 
-class HeldOutPipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any classifier, fitted with its preprocessing on rows set apart, certified by a count on the others.
 
     The rows are set apart as by `CertifiedPipeline`: drawn from the seed and the rows as a set, or as
@@ -161,9 +162,6 @@ class HeldOutPipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)

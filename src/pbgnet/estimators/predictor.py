@@ -14,6 +14,17 @@ from pbgnet.exceptions import UncertifiedError
 from pbgnet.networks import class_indices, vote_shares
 
 
+class TakesTables:
+    """Tags of estimators that take tables of any types, with gaps."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
 class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Prediction, certificate, saving and verifying, from `decision_function` and `certified_model_`."""
 

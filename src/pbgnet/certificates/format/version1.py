@@ -33,7 +33,7 @@ PREDICTOR_WORDS = {
     "vote": "The vote: the deterministic classifier that answers with the sign of the aggregate.",
     "prior's vote": (
         "The prior's vote: the deterministic classifier that answers with the sign of the prior's aggregate. "
-        "It is what is deployed; a posterior that was trained on the certified rows was not kept."
+        "It is what is deployed; a posterior trained on the certified rows, if there was one, was not kept."
     ),
     "classifier": "The classifier as it answered on these rows; nothing is known of how it was made.",
 }

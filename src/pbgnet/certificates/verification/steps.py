@@ -44,7 +44,8 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "settled beforehand": origin.check_settled,
 }
 
-ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
+# What comes first wherever a classifier is known by its answers.
+_ANSWERED: dict[str, Callable[[AnswersCase], Outcome]] = {
     "schema": identity.check_schema,
     "statement": identity.check_statement,
     "certificate text": identity.check_seal,
@@ -54,6 +55,10 @@ ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
     "data: columns": identity.check_columns,
     "data: number of rows": identity.check_row_count,
     "data: fingerprint": identity.check_data,
+}
+
+ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
+    **_ANSWERED,
     "data: duplicates": answers.check_duplicates,
     # Only now is the user's code run, which could change the data.
     "answers": answers.check_answers,
@@ -70,15 +75,7 @@ ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
 }
 
 FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
-    "schema": identity.check_schema,
-    "statement": identity.check_statement,
-    "certificate text": identity.check_seal,
-    "answers stored": answers.check_predictions,
-    "data: features": identity.check_features,
-    "data: labels": identity.check_labels,
-    "data: columns": identity.check_columns,
-    "data: number of rows": identity.check_row_count,
-    "data: fingerprint": identity.check_data,
+    **_ANSWERED,
     "data: duplicates": fitted_rows.check_duplicates,
     "split": fitted_rows.check_split,
     "certified rows": fitted_rows.check_rows,
