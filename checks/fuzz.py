@@ -115,7 +115,7 @@ class Fuzzer:
 def _kept(certified: CertifiedModel | CertifiedPredictions) -> list[Claim]:
     """Return what is claimed or compared and can be recomputed: not of a posterior that was not kept."""
     certificate = certified.certificate
-    others = [each for each in certificate.alternatives if not each.predictor.startswith("discarded")]
+    others = [each for each in certificate.alternatives if not each.discarded]
     return [*certificate.claims, *others]
 
 

@@ -164,12 +164,21 @@ def test_rooms_export_what_others_use(room):
     """Other rooms, or users: whoever reads documents, examples, benchmarks, checks or tests."""
     folder = PATHS[room].parent
     outside = [path for path in MODULES if folder not in path.parents]
-    for place in ("tests", "benchmarks", "checks", "examples"):
-        outside += (PROJECT / place).rglob("*.py")
-    outside += [PROJECT / "README.md", *(PROJECT / "docs").rglob("*.md")]
-    text = "\n".join(path.read_text() for path in outside if path.exists())
-    words = set(re.findall(r"\w+", text))
+    words = set().union(words_for_users(), *map(words_of, outside))
     assert [name for name in exported(room) if name not in words] == []
+
+
+@functools.cache
+def words_of(path: Path) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", path.read_text()))
+
+
+@functools.cache
+def words_for_users() -> frozenset[str]:
+    places = ("tests", "benchmarks", "checks", "examples")
+    paths = [path for place in places for path in (PROJECT / place).rglob("*.py")]
+    paths += [PROJECT / "README.md", *(PROJECT / "docs").rglob("*.md")]
+    return frozenset().union(*(words_of(path) for path in paths if path.exists()))
 
 
 @by_module

@@ -195,7 +195,7 @@ def test_a_closed_pipe_is_no_error(made):
     command = f"{sys.executable} -m pbgnet.cli show {made / 'model'} | head -n 1; exit ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("With confidence")
+    assert result.stdout.startswith("Wrong at most")
     assert result.stderr == ""
 
 

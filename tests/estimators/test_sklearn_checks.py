@@ -16,7 +16,7 @@ def cannot(estimator):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
-        PBGNetClassifier(n_members=2, max_epochs=60),
+        PBGNetClassifier(n_members=2, max_epochs=20),
         PBGNetClassifier((3, 2), algorithm="pbgnet", solver="adam", max_epochs=3),
         PBGNetClassifier((4,), algorithm="mlp", max_epochs=20),
         PBGDClassifier(),

@@ -379,51 +379,63 @@ def test_compilers_are_imported_when_they_are_needed_and_not_before(module):
     assert done.returncode == 0, done.stderr
 
 
+# PyTorch is imported once; each folder is used by a process of its own, which has imported no kernel yet.
 CACHE_SCRIPT = """
-import sys, warnings
-import torch
+import os, sys, warnings
+import numba, torch
 from pbgnet.exceptions import DamagedCacheWarning
-from pbgnet.kernels import use_backend
-from pbgnet.kernels.step_numba import penalty
 
-with warnings.catch_warnings(record=True) as told, use_backend("numba"):
-    warnings.simplefilter("always")
-    value = penalty([torch.ones(1, 2, 2)], [torch.zeros(1, 2, 2)], [1.0])
-assert value.item() == 2.0, value
-damaged = [str(w.message) for w in told if issubclass(w.category, DamagedCacheWarning)]
-assert len(damaged) == len(told)
-print(len(damaged), *damaged)
+def use(folder):
+    numba.config.CACHE_DIR = folder
+    from pbgnet.kernels import use_backend
+    from pbgnet.kernels.step_numba import penalty
+
+    with warnings.catch_warnings(record=True) as told, use_backend("numba"):
+        warnings.simplefilter("always")
+        value = penalty([torch.ones(1, 2, 2)], [torch.zeros(1, 2, 2)], [1.0])
+    assert value.item() == 2.0, value
+    damaged = [str(w.message) for w in told if issubclass(w.category, DamagedCacheWarning)]
+    assert len(damaged) == len(told)
+    print(len(damaged), *damaged, flush=True)
+
+for folder in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        use(folder)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, folder
 """
 
 
-@pytest.fixture(scope="module")
-def whole_cache(tmp_path_factory):
-    """A cache that was filled once, for each test to copy."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NUMBA_CACHE_DIR", str(folder))
-        done = run_script(CACHE_SCRIPT)
-    assert (done.returncode, done.stdout.split()[0]) == (0, "0"), done.stderr
-    return folder
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_damaged_cache_is_made_anew_and_told(tmp_path):
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    assert use_caches(whole, whole) == ["0", "0"]
+    folders = []
+    for ending in ("nbi", "nbc"):
+        for damage in (lambda old: b"", lambda old: b"\x80\x04garbage", lambda old: old[:-20]):
+            folders.append(tmp_path / f"damaged-{len(folders)}")
+            shutil.copytree(whole, folders[-1])
+            files = list(folders[-1].rglob(f"*.{ending}"))
+            assert files
+            for file in files:
+                file.write_bytes(damage(file.read_bytes()))
+    told = use_caches(*folders, *folders)
+    for line in told[: len(folders)]:
+        assert not line.startswith("0")
+        assert "compiled anew" in line
+    assert told[len(folders) :] == ["0"] * len(folders), "it was kept"
 
 
-@pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", None])
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_cache_is_made_anew_and_told(tmp_path, monkeypatch, whole_cache, ending, content):
-    shutil.copytree(whole_cache, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    files = list(tmp_path.rglob(f"*.{ending}"))
-    assert files
-    for file in files:
-        file.write_bytes(file.read_bytes()[:-20] if content is None else content)
-    for damaged in (True, False):
-        done = run_script(CACHE_SCRIPT)
-        assert done.returncode == 0, done.stderr
-        assert (done.stdout.split()[0] != "0") == damaged
-        assert not damaged or "compiled anew" in done.stdout
+def use_caches(*folders):
+    """Let one process after the other use the machine code in these folders, and return what each says."""
+    done = run_script(CACHE_SCRIPT, *map(str, folders))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
-def run_script(text):
+def run_script(text, *arguments):
     return subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=120, check=False
     )

@@ -12,7 +12,7 @@ def test_key_numbers_are_in_the_page_and_nothing_is_fetched(browser, subject, tm
     dom, certificate = process.stdout, subject.model.certificate
     assert certificate.statement in dom
     assert re.search(rf'id="bound">{-(-certificate.linear_loss.value * 10**4 // 1) / 10**4:.4f}</dd>', dom)
-    assert dom.count("<svg") == 7
+    assert dom.count("<svg") == 10
     assert all(sentence in dom for sentence in certificate.assumptions)
     assert browser.console_lines(process) == []
     assert browser.foreign_urls() == set()

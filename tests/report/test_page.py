@@ -62,6 +62,15 @@ def test_it_says_what_the_certificate_says(subject):
     assert f"probability at most {certificate.delta:g}" in text
 
 
+def test_the_first_screen_has_no_jargon(make):
+    page = make(certificate="held-out").render()
+    first = page[page.index("<main>") : page.index("How good is the bound?")]
+    for word in ("prior's", "posterior", "linear loss", "nats", "delta", "divergence", "aggregate", "Gibbs"):
+        assert word not in first
+    assert Elements(page).by_id["summary"].startswith("Wrong at most ")
+    assert page.index('id="summary"') < page.index('id="statement"')
+
+
 def test_both_losses_are_kept_apart(subject):
     found, certificate = Elements(subject.render()), subject.model.certificate
     loss, errors = found.by_id["chart-loss"], found.by_id["chart-errors"]
@@ -173,7 +182,7 @@ def test_hostile_names_stay_text(make):
 def test_every_chart_has_a_title_and_a_description(subject):
     found = Elements(subject.render())
     charts = [attributes for tag, attributes in found.elements if tag == "svg"]
-    assert len(charts) == 7
+    assert len(charts) == 10
     for chart in charts:
         title, description = chart["aria-labelledby"].split()
         assert chart["role"] == "img"

@@ -69,7 +69,7 @@ def show_certificate(
 
     `tested` is what was counted on a test set, `others` what other classifiers give on the same rows.
     """
-    echo(model.certificate.statement)
+    echo(model.certificate.summary)
     for sentence in model.certificate.shortcomings:
         echo()
         echo(f"NOTE WELL: {sentence}")
@@ -77,6 +77,8 @@ def show_certificate(
     pairs(_numbers(model))
     echo()
     _show_bars(model, tested, others or {})
+    echo()
+    echo(f"The exact statement: {model.certificate.statement}")
     echo()
 
 
@@ -107,7 +109,8 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     if isinstance(model, CertifiedModel):
         subject, n_others = certificate.network, model.prior_rows.size
         rows.append(("linear loss on the rows", f"{subject.empirical_risk:.4f}"))
-        rows.append(("divergence from the prior", f"{subject.divergence:.4g} nats"))
+        if certificate.error_rate.predictor != "prior's vote":  # which has none
+            rows.append(("divergence from the prior", f"{subject.divergence:.4g} nats"))
         rows.append(("rows", f"{inputs.n} certified, {n_others} for prior and preprocessing"))
     elif model.split is not None:
         n_others = model.split.prior_rows.size

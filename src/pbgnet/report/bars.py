@@ -85,9 +85,11 @@ def _claimed(certificate: Certificate, quantity: str) -> list[Bar]:
     """Return the bounds: what is claimed first, then the alternatives."""
     claimed = [c for c in certificate.claims if c.quantity == quantity and c.given_class is None]
     others = [c for c in certificate.alternatives if c.quantity == quantity]
+    groups = (("Certified", "certified", claimed), ("For comparison", "held-out", others))
     return [
-        *(Bar(f"Certified: {c.words}", c.value, round_up(c.value), "certified") for c in claimed),
-        *(Bar(f"For comparison: {c.words}", c.value, round_up(c.value), "held-out") for c in others),
+        Bar(f"{heading}: {certificate.words_of(claim)}", claim.value, round_up(claim.value), colour)
+        for heading, colour, claims in groups
+        for claim in claims
     ]
 
 

@@ -24,7 +24,9 @@ def classifier_values(
         "not_covered": "",
         "candidates": _candidates(certificate),
         "numbers": _key_numbers(certificate),
+        "proof_numbers": _proof_numbers(certificate),
         "comparison": comparison_charts(certificate, tested, others),
+        "effects": [],
         "curves": [],
         "phases": {},
         "margins": "",
@@ -67,7 +69,7 @@ def _key_numbers(certificate: Certificate) -> list[tuple[str, str, str, bool]]:
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))
     shared = f", shared between {certificate.n_priors} fits" if certificate.n_priors > 1 else ""
-    errors = f"error rate there: {inputs.n_errors} of {inputs.n}"
+    errors = f"error rate on the certified rows: {inputs.n_errors} of {inputs.n}"
     numbers += [
         ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
         ("confidence", f"{100 * certificate.confidence:g} %", f"confidence{shared}", False),
@@ -80,9 +82,12 @@ def _key_numbers(certificate: Certificate) -> list[tuple[str, str, str, bool]]:
             ("prior-rows", str(subject.n_prior_rows), what, False),
             ("candidates", count, "candidates, compared on these other rows", False),
             ("preprocessing", subject.fit.preprocessing.status, "preprocessing, of the proof", False),
-            ("route", certificate.error_rate.words, "route to the bound", False),
         ]
     return numbers
+
+
+def _proof_numbers(certificate: Certificate) -> list[tuple[str, str, str, bool]]:
+    return [("route", certificate.error_rate.words, "route to the bound", False)]
 
 
 def _candidates(certificate: Certificate) -> list[tuple[str, ...]]:

@@ -45,8 +45,8 @@ def _among_others(certificate: Certificate, classifiers: Mapping[str, Claim]) ->
         return "warn", TRIVIAL
     if best.value < claimed.value:
         return "warn", (
-            f"Had it been chosen beforehand, the route {best.words!r} would have given the smaller "
-            f"bound {round_up(best.value)} on the error rate. This certificate is valid all the same."
+            f"Had it been chosen beforehand, the route {certificate.words_of(best)!r} would have given the "
+            f"smaller bound {round_up(best.value)} on the error rate. This certificate is valid all the same."
         )
     name, rival = min(classifiers.items(), key=lambda item: item[1].value, default=("", claimed))
     if rival.value < claimed.value:

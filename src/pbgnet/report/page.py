@@ -29,9 +29,12 @@ from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, relia
 from pbgnet.report.classifier_values import alternative_texts, classifier_values
 from pbgnet.report.comparison import comparison_charts, verdict
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
+from pbgnet.report.effect_charts import effect_sections, points
+from pbgnet.report.effects import column_effects
 from pbgnet.validation import check_kind, positive_int
 
 Tested = tuple[int, int] | tuple[int, int, int]
+MOST_LISTED = 40  # columns whose importance is told in numbers
 KeyNumber = tuple[str, str, str, bool]  # its name in the page, text, meaning, and whether it is in colour
 
 
@@ -119,7 +122,9 @@ def _network_values(
         "not_covered": certificate.predictors[-1],
         "candidates": [],
         "numbers": _key_numbers(model),
+        "proof_numbers": _proof_numbers(model),
         "comparison": comparison_charts(certificate, tested, others),
+        **_effect_values(model, X),
         "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
         "phases": {
             phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES
@@ -137,6 +142,20 @@ def _network_values(
                 "inputs": subject.inputs,
             }.items()
         ],
+    }
+
+
+def _effect_values(model: CertifiedModel, X: Any) -> dict[str, Any]:  # noqa: N803
+    """Return what the page says of columns, thresholds and categories."""
+    effects, answer = column_effects(model, X), repr(model.classes[1])
+    return {
+        "answer": answer,
+        "n_varied": effects.n_rows,
+        "effects": effect_sections(effects, answer),
+        "importances": [
+            (name, points(value, sign=False)) for name, value in effects.importances[:MOST_LISTED]
+        ],
+        "n_columns": len(effects.importances),
     }
 
 
@@ -206,50 +225,58 @@ def _certified_answers(
 def _lead(model: CertifiedModel) -> str:
     network = model.network.architecture
     hidden = " and ".join(map(str, network.hidden_layer_sizes)) or "no"
+    several = network.n_members is not None and network.n_members > 1
+    ensemble = f"An ensemble of {network.n_members} binary activated networks"
+    what = ensemble if several else "A binary activated network"
     return (
-        f"A binary activated network that tells {model.classes[0]!r} from {model.classes[1]!r}, with a proof "
-        f"of how often it may err. {network.n_features} inputs, {hidden} hidden neurons, issued "
+        f"{what} that tells {model.classes[0]!r} from {model.classes[1]!r}, with a proof of how often it may "
+        f"err. {network.n_features} inputs, {hidden} hidden neurons{' each' if several else ''}, issued "
         f"{model.certificate.issued_at[:10]}."
     )
 
 
 def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
-    certificate, inputs, subject = model.certificate, model.certificate.inputs, model.certificate.network
-    proved = f"bound on the error rate of the {certificate.error_rate.predictor}"
-    errors = f"error rate there: {inputs.n_errors} of {inputs.n}"
+    """Return the numbers that need no theory."""
+    certificate, inputs = model.certificate, model.certificate.inputs
+    errors = f"error rate on the certified rows: {inputs.n_errors} of {inputs.n}"
+    unseen = certificate.error_rate.predictor == "prior's vote"
+    certified = "certified rows, which it has not seen" if unseen else "certified rows"
+    others = "other rows, which it learned from" if unseen else "other rows, for prior and preprocessing"
     return (
-        ("error-rate", round_up(certificate.error_rate.value), proved, True),
-        *_second_number(certificate),
-        ("risk", f"{subject.empirical_risk:.4f}", "linear loss on the certified rows", False),
+        ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
+        *(
+            (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
+            for k, claim in enumerate(certificate.class_conditional)
+        ),
+        *_balanced_number(certificate),
+        ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
         ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
         *_majority_number(certificate),
-        ("divergence", f"{subject.divergence:.2f}", "divergence from the prior, in nats", False),
-        ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
-        ("certified-rows", str(inputs.n), "certified rows", False),
-        ("prior-rows", str(model.prior_rows.size), "other rows, for prior and preprocessing", False),
+        ("certified-rows", str(inputs.n), certified, False),
+        ("prior-rows", str(model.prior_rows.size), others, False),
     )
 
 
-def _second_number(certificate: Certificate) -> tuple[KeyNumber, ...]:
-    """Return the bounds on classes and their mean, or that on the linear loss; else the route."""
-    if certificate.balanced_error_rate is not None:
-        balanced = round_up(certificate.balanced_error_rate)
-        return (
-            *(
-                (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
-                for k, claim in enumerate(certificate.class_conditional)
-            ),
-            ("balanced", balanced, "bound on the balanced error rate, their mean", True),
-            _route_number(certificate),
-        )
-    if certificate.linear_loss is not None:
-        value = round_up(certificate.linear_loss.value)
-        return (("bound", value, "bound on the expected linear loss", True),)
-    return (_route_number(certificate),)
+def _proof_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
+    """Return the numbers that the proof is made of."""
+    certificate, subject = model.certificate, model.certificate.network
+    loss = certificate.linear_loss
+    bound = (
+        () if loss is None else (("bound", round_up(loss.value), "bound on the expected linear loss", True),)
+    )
+    return (
+        *bound,
+        ("route", certificate.words_of(certificate.error_rate), "route to the bound", False),
+        ("risk", f"{subject.empirical_risk:.4f}", "linear loss on the certified rows", False),
+        ("divergence", f"{subject.divergence:.2f}", "divergence from the prior, in nats", False),
+    )
 
 
-def _route_number(certificate: Certificate) -> KeyNumber:
-    return "route", certificate.error_rate.words, "route to the bound", True
+def _balanced_number(certificate: Certificate) -> tuple[KeyNumber, ...]:
+    if certificate.balanced_error_rate is None:
+        return ()
+    value = round_up(certificate.balanced_error_rate)
+    return (("balanced", value, "bound on the balanced error rate, their mean", True),)
 
 
 def _majority_number(certificate: Certificate) -> tuple[KeyNumber, ...]:

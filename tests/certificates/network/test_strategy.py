@@ -85,6 +85,31 @@ def test_auto_deploys_what_has_the_smaller_bound():
     assert float(bad.network.weights[0].detach()[0, 0]) == 3.5
 
 
+def test_where_the_posterior_is_the_prior_nothing_was_discarded():
+    """As in an ensemble: all that is said for comparison is recomputed, and none of it taken on trust."""
+    model, x, y = make_learned(shift=0.0, certificate="held-out")
+    certificate = model.certificate
+    assert {claim.predictor for claim in certificate.alternatives} == {
+        "aggregate",
+        "vote",
+        "prior's aggregate",
+    }
+    assert not certificate.has_discarded
+    told = (*certificate.predictors, *(claim.words for claim in certificate.alternatives))
+    assert not any("not kept" in text for text in told)
+    report = verify(model, x, y)
+    assert report.ok
+    assert "alternatives" not in [step.name for step in report.trusted]
+    vote = next(k for k, claim in enumerate(certificate.alternatives) if claim.route == "vote")
+    lower = dataclasses.replace(certificate.alternatives[vote], value=0.01)
+    others = (*certificate.alternatives[:vote], lower, *certificate.alternatives[vote + 1 :])
+    assert failed(verify(forged(model, alternatives=others), x, y)) == {"alternatives"}
+    loss = dataclasses.replace(certificate.alternatives[0].evidence, empirical_risk=0.001)
+    better = dataclasses.replace(certificate.alternatives[0], evidence=loss).recomputed()
+    others = (better, *certificate.alternatives[1:])
+    assert failed(verify(forged(model, alternatives=others), x, y)) == {"alternatives"}
+
+
 def test_auto_without_a_learned_prior_compares_the_two_bounds_on_the_loss():
     for kind, rows in (("given", []), ("zero", range(100))):
         rest = range(len(rows), N_LEARNED)

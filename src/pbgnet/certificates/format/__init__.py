@@ -7,11 +7,11 @@ from pbgnet.certificates.format.certificate import (
     Fingerprints,
     Software,
     Union,
-    certificate_schema,
     differences,
 )
 from pbgnet.certificates.format.majority import MajorityAnswer, never_answered
 from pbgnet.certificates.format.numbers import round_up
+from pbgnet.certificates.format.schema import certificate_schema
 from pbgnet.certificates.format.subjects import (
     MOST_MEMBERS,
     MOST_SAMPLES,

@@ -14,6 +14,7 @@ from pbgnet.certificates.data import fingerprint_json
 from pbgnet.certificates.format import version1
 from pbgnet.certificates.format.majority import MajorityAnswer
 from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
+from pbgnet.certificates.format.summary import summary
 from pbgnet.certificates.routes import ERROR_RATE, LINEAR_LOSS, Claim
 from pbgnet.exceptions import DamagedFileError, DomainError
 from pbgnet.records import (
@@ -24,7 +25,6 @@ from pbgnet.records import (
     Probability,
     Record,
     Sha256,
-    json_schema,
     parse_json,
 )
 
@@ -229,7 +229,7 @@ class Certificate(Record):
         if sum(claim.quantity == ERROR_RATE and claim.given_class is None for claim in self.claims) != 1:
             raise DomainError("claims must hold exactly one bound on the error rate over all rows.")
         for claim in self.claims:
-            if (claim.predictor == "classifier") == self.of_network or "discarded" in claim.predictor:
+            if (claim.predictor == "classifier") == self.of_network or claim.discarded:
                 raise DomainError(f"claims cannot speak of {claim.predictor}, which is not what is deployed.")
             if (claim.route == "disagreement") != isinstance(self.subject, DisagreementSubject):
                 raise DomainError("a disagreement needs its reference, and no other route has one.")
@@ -262,6 +262,11 @@ class Certificate(Record):
         return next((c for c in self.claims if c.quantity != ERROR_RATE), None)
 
     @property
+    def has_discarded(self) -> bool:
+        """Whether a posterior was trained and not kept, because its prior is what is deployed."""
+        return any(claim.discarded for claim in self.alternatives)
+
+    @property
     def class_conditional(self) -> tuple[Claim, ...]:
         """The bounds on the error rate among rows of one class, where they are claimed."""
         return tuple(claim for claim in self.claims if claim.given_class is not None)
@@ -271,8 +276,18 @@ class Certificate(Record):
         return next((c for c in self.alternatives if (c.quantity, c.route) == (quantity, route)), None)
 
     @property
+    def summary(self) -> str:
+        """What is proved in plain words, its bounds rounded up; `statement` is the exact sentence."""
+        return summary(self)
+
+    def words_of(self, claim: Claim) -> str:
+        """Return a few words for a claim; where posterior and prior are one, for its route alone."""
+        alone = self.error_rate.predictor == "prior's vote" and not self.has_discarded
+        return claim.words.removesuffix(", prior alone") if alone else claim.words
+
+    @property
     def statement(self) -> str:
-        """The sentence a person reads; its numbers are rounded up."""
+        """The exact sentence; its numbers are rounded up."""
         return str(self._format.statement(self))
 
     @property
@@ -372,21 +387,6 @@ class Certificate(Record):
             If the text is not a certificate of a known version; the message names the key.
         """
         return cls.from_dict(parse_json(text))
-
-
-def certificate_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the newest version of certificates, as other programs read it."""
-    schema, version = json_schema(Certificate), max(VERSIONS)
-    properties = {name: part for name, part in schema["properties"].items() if name != "written"}
-    words = Words.schema({})["properties"]
-    properties = {"schema": {"const": SCHEMA}, **properties, "version": {"const": version}, **words}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"pbgnet certificate, version {version}",
-        **schema,
-        "properties": properties,
-        "required": list(properties),
-    }
 
 
 def differences(compared: Mapping[str, tuple[str, str, str]]) -> str:

@@ -18,6 +18,20 @@ def round_up(value: float, digits: int = 4) -> str:
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
 
+def percent_up(value: float) -> str:
+    """Write a share as a percentage with one decimal, rounded up; with two where it is below 1 %.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.format.numbers import percent_up
+    >>> percent_up(0.04561), percent_up(0.00321)
+    ('4.6', '0.33')
+    """
+    digits = 1 if value >= 0.01 else 2
+    exact = Decimal(value) * 100
+    return str(exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+
+
 def percent(confidence: float) -> str:
     """Write a probability as a percentage, without rounding: 99.9 for 0.999."""
     return format((Decimal(repr(confidence)) * 100).normalize(), "f")

@@ -33,7 +33,7 @@ PREDICTOR_WORDS = {
     "vote": "The vote: the deterministic classifier that answers with the sign of the aggregate.",
     "prior's vote": (
         "The prior's vote: the deterministic classifier that answers with the sign of the prior's aggregate. "
-        "It is what is deployed; a posterior trained on the certified rows, if there was one, was not kept."
+        "It is what is deployed, and learned nothing from the certified rows."
     ),
     "classifier": "The classifier as it answered on these rows; nothing is known of how it was made.",
 }
@@ -43,6 +43,7 @@ AGGREGATE_OF_TREE = (
     "tree drawn from the posterior errs. With two or more hidden layers this is not the average of the plain "
     "network."
 )
+NOT_KEPT = " A posterior was trained on them as well, and was not kept."
 FITTED = (
     "The classifier as it answered on the certified rows: {classifier} of {library}, fitted on the {n} prior "
     "rows. It is not stored with this certificate; whoever made it keeps it."
@@ -170,6 +171,8 @@ def predictors(certificate: "Certificate") -> tuple[str, ...]:
     subject = certificate.subject
     if isinstance(subject, NetworkSubject) and len(subject.network.hidden_layer_sizes) > 1:
         words["aggregate"] = AGGREGATE_OF_TREE
+    if certificate.has_discarded:
+        words["prior's vote"] += NOT_KEPT
     if isinstance(subject, DisagreementSubject) and subject.exported is not None:
         words["classifier"] = EXPORTED
     if isinstance(subject, FittedSubject):

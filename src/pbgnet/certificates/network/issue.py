@@ -133,9 +133,11 @@ def situation_of(
     if margins is None and learned_from(prior, table.split.prior_rows):
         margins = as_margins(evaluate(before, *table.apart).margins)
     certified = table.certified
+    posterior = evaluate(network, *certified)
+    same = all(map(torch.equal, network.weights, before.weights))
     return Situation(
-        evaluate(network, *certified),
-        evaluate(before, *certified),
+        posterior,
+        posterior if same else evaluate(before, *certified),
         table.inputs.classes.names,
         margins,
         draw_risk(network, *certified, terms) if terms.sampled else None,

@@ -33,7 +33,7 @@ class Situation:
     Attributes
     ----------
     posterior, prior : Answers
-        On the certified rows.
+        On the certified rows; the same object where the posterior is the prior.
     classes : pair of str
         The labels that -1 and 1 stand for, as Python writes them.
     margins : ndarray or None
@@ -47,6 +47,11 @@ class Situation:
     classes: tuple[str, ...]
     margins: NDArray[np.float64] | None = None
     sample: Sample | None = None
+
+    @property
+    def has_posterior(self) -> bool:
+        """Whether there is a posterior besides the prior: an ensemble has none."""
+        return self.posterior is not self.prior
 
     def answers(self, predictor: str, given_class: str | None = None) -> Answers:
         """Return what a predictor answers on the certified rows, or on those of one class."""
@@ -127,7 +132,8 @@ def decide(situation: Situation, terms: Terms) -> Decision:
         headline = proposals[winner][-1]
         claims += [situation.claim(headline, share, label) for label in situation.classes]
     exact = replace(situation, sample=None)
-    others = (exact.claim(proposal, terms.delta_per_prior) for proposal in others_than(winner, foresight))
+    proposed = others_than(winner, foresight, discarded=winner == "held-out" and situation.has_posterior)
+    others = (exact.claim(proposal, terms.delta_per_prior) for proposal in proposed)
     return Decision(
         tuple(claims),
         tuple(others),
@@ -172,15 +178,15 @@ def unions(terms: Terms, candidates: tuple[str, ...], classes: tuple[str, ...]) 
     return tuple(paid)
 
 
-def others_than(winner: str, foresight: Foresight) -> tuple[Proposal, ...]:
+def others_than(winner: str, foresight: Foresight, *, discarded: bool) -> tuple[Proposal, ...]:
     """Return the proposals that were not taken, in the order of a certificate.
 
-    Where the prior is deployed, the posterior they speak of is not kept.
+    Where the prior is deployed and there was another posterior, the one they speak of is discarded.
     """
     # With one network and the fixed C the vote is the doubled mixture.
     names = [name for name in CANDIDATES if name != winner and (foresight.learned or name != "vote")]
     others = [proposal for name in names for proposal in propose(name, foresight)]
-    if winner != "held-out":
+    if not discarded:
         return tuple(others)
     return tuple(
         proposal

@@ -87,7 +87,12 @@ class Claim(Record):
         name = self.argument.words(self.settings)
         if self.predictor.startswith("prior's"):
             return f"{name}, prior alone"
-        return f"{name}, posterior not kept" if self.predictor.startswith("discarded") else name
+        return f"{name}, posterior not kept" if self.discarded else name
+
+    @property
+    def discarded(self) -> bool:
+        """Whether it speaks of a posterior that was not kept."""
+        return self.predictor.startswith("discarded")
 
     @property
     def empirical_risk(self) -> float:

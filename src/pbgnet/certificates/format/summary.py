@@ -1,0 +1,34 @@
+"""What is proved in one sentence for everybody; the exact one is the statement.
+
+It is not part of the file: it says no more than the statement does, and may be put in better words any time.
+"""
+
+from typing import TYPE_CHECKING
+
+from pbgnet.certificates.format.numbers import percent, percent_up
+from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
+
+if TYPE_CHECKING:
+    from pbgnet.certificates.format.certificate import Certificate
+
+
+def summary(certificate: "Certificate") -> str:
+    """Say how often the classifier is wrong at most, how sure that is, and what it must be compared with."""
+    value, majority = certificate.error_rate.value, certificate.majority
+    proved = f"Wrong at most {percent_up(value)} % of the time" if value < 1 else "Nothing is proved"
+    told = f"{proved} ({percent(certificate.confidence)} % confidence, {_rows(certificate)})"
+    if classes := certificate.class_conditional:
+        parts = [f"{percent_up(claim.value)} % among rows of class {claim.given_class}" for claim in classes]
+        told += f", at most {', '.join(parts[:-1])} and {parts[-1]}"
+    if majority is not None:
+        told += f"; always answering {majority.answer} is wrong on {100 * majority.error_rate:.1f} % of them"
+    return f"{told}."
+
+
+def _rows(certificate: "Certificate") -> str:
+    n, subject = certificate.inputs.n, certificate.subject
+    rows = f"{n} row" if n == 1 else f"{n} rows"
+    if isinstance(subject, DisagreementSubject):
+        return f"{subject.reference.claim.evidence.n} certified rows, and {rows} without labels"
+    unseen = isinstance(subject, FittedSubject) or certificate.error_rate.predictor == "prior's vote"
+    return f"{rows} it has not seen" if unseen else f"{rows} certify it"

@@ -1,0 +1,157 @@
+"""How the vote changes with each column: which columns, thresholds and categories matter.
+
+All of it describes the classifier on a sample of the certified rows; their labels have no part in it, and
+nothing of it is part of the proof.
+"""
+
+import copy
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pbgnet.certificates import CertifiedModel
+from pbgnet.exceptions import PBGNetWarning
+from pbgnet.networks import AggregatedNetwork, prepare_rows
+from pbgnet.preprocessing import BinnedTable, take_rows
+from pbgnet.report.effect_grids import Grid, coded_grids, plain_grids
+
+MOST_COLUMNS = 6
+"""So many columns are shown, those that matter most."""
+
+# Rows that tell how often a column has each value; and, at most, rows that the vote is computed on.
+COUNTED_ROWS, VARIED_ROWS, FEWEST_ROWS = 2000, 200, 16
+
+# Votes computed for the importance of all columns, and for the curve of one of them.
+IMPORTANCE_BUDGET, CURVE_BUDGET = 20_000, 12_800
+
+CHUNK = 4096  # rows that are computed at once
+
+LEAST_IMPORTANCE = 5e-4
+"""A column that changes the share of the vote by less is not shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What a column does to the share (1 + G) / 2 of the vote for the second class.
+
+    Attributes
+    ----------
+    grid : Grid
+        The values that the column was given.
+    importance : float
+        Mean absolute change of the share where a row takes the value of another row.
+    levels : ndarray of float64
+        Mean share where all rows have one value, for each of the grid.
+    """
+
+    grid: Grid
+    importance: float
+    levels: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The columns that matter most, and how much all of them do.
+
+    Attributes
+    ----------
+    shown : tuple of Effect
+        Most important first.
+    importances : tuple of (str, float)
+        Of all columns, most important first.
+    n_rows : int
+        Number of certified rows that the vote was computed on, at most.
+    """
+
+    shown: tuple[Effect, ...]
+    importances: tuple[tuple[str, float], ...]
+    n_rows: int
+
+
+def column_effects(model: CertifiedModel, X: Any) -> Effects:  # noqa: N803
+    """Vary each column of some certified rows, and see what that does to the vote.
+
+    Parameters
+    ----------
+    model : CertifiedModel
+    X : DataFrame, ndarray or scipy sparse matrix
+        The whole table given to fit.
+    """
+    rng = np.random.default_rng(0)  # the page of a model is the same each time
+    rows = rng.permutation(model.certified_rows)[:COUNTED_ROWS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
+        features = model.inputs.features(take_rows(X, rows))
+    if isinstance(features, BinnedTable):
+        assert model.preprocessor is not None
+        cells, grids = features.codes, coded_grids(model.preprocessor.columns_, features.codes)
+    else:
+        cells = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
+        grids = plain_grids(model.feature_names, cells)
+    share = _vote_share(model.network, features)
+    importances = _importances(share, cells, rng)
+    order = np.argsort(-importances, kind="stable")
+    return Effects(
+        tuple(
+            Effect(grids(j), float(importances[j]), _levels(share, cells, j, grids(j)))
+            for j in order[:MOST_COLUMNS].tolist()
+            if importances[j] >= LEAST_IMPORTANCE
+        ),
+        tuple((grids(j).name, float(importances[j])) for j in order.tolist()),
+        min(VARIED_ROWS, len(cells)),
+    )
+
+
+Share = Callable[[NDArray[Any]], NDArray[np.float64]]
+
+
+def _vote_share(network: AggregatedNetwork, features: Any) -> Share:
+    """Return what computes the share of the vote for the second class from cells, in single precision."""
+    single = copy.deepcopy(network).float()
+    intercept = network.architecture.intercept
+
+    def share(cells: NDArray[Any]) -> NDArray[np.float64]:
+        parts = []
+        for start in range(0, len(cells), CHUNK):
+            part: Any = cells[start : start + CHUNK]
+            if isinstance(features, BinnedTable):
+                part = BinnedTable(part, features.book)
+            rows = prepare_rows(part, unit=True, intercept=intercept, dtype=torch.float32, device="cpu")
+            with torch.no_grad():
+                parts.append(single.output(rows, validate_args=False).double().numpy())
+        return np.asarray((1.0 + np.concatenate(parts)) / 2.0)
+
+    return share
+
+
+def _importances(share: Share, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Exchange each column between rows, one column at a time."""
+    n_columns = cells.shape[1]
+    some = cells[: max(FEWEST_ROWS, min(VARIED_ROWS, IMPORTANCE_BUDGET // max(1, n_columns)))]
+    before = share(some)
+    donors = rng.permuted(np.tile(np.arange(len(some)), (n_columns, 1)), axis=1)
+    found = np.zeros(n_columns)
+    together = max(1, CHUNK // len(some))
+    for start in range(0, n_columns, together):
+        columns = range(start, min(start + together, n_columns))
+        varied = np.tile(some, (len(columns), 1, 1))
+        for k, j in enumerate(columns):
+            varied[k, :, j] = some[donors[j], j]
+        after = share(varied.reshape(-1, n_columns)).reshape(len(columns), -1)
+        found[columns.start : columns.stop] = np.abs(after - before).mean(axis=1)
+    return found
+
+
+def _levels(share: Share, cells: NDArray[Any], column: int, grid: Grid) -> NDArray[np.float64]:
+    """Give all rows one value of a column, each value in turn."""
+    n_rows = max(FEWEST_ROWS, min(VARIED_ROWS, CURVE_BUDGET // len(grid.cells)))
+    some = cells[:n_rows]
+    varied = np.tile(some, (len(grid.cells), 1, 1))
+    varied[:, :, column] = grid.cells[:, None]
+    found = share(varied.reshape(-1, cells.shape[1]))
+    return np.asarray(found.reshape(len(grid.cells), -1).mean(axis=1))
