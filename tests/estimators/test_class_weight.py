@@ -19,7 +19,7 @@ from pbgnet.exceptions import (
 )
 from pbgnet.kernels.layers_torch import log_loss
 from pbgnet.training import TrainingData
-from pbgnet.training.algorithms.ensemble import _Candidate
+from pbgnet.training.algorithms.ensemble import _Candidate, _loss
 
 CLASSES = Classes(("no", "yes"))
 
@@ -105,11 +105,11 @@ def test_balanced_weights_lower_the_balanced_error_and_raise_the_plain_one():
 
 def test_weights_have_a_say_in_the_choice():
     margins, weights = np.array([1.0, -1.0, 0.0]), np.array([0.5, 2.0, 0.5])
-    plain = _Candidate("both", 0.1, [], margins, None, [])
-    weighted = _Candidate("both", 0.1, [], margins, weights, [])
-    assert plain.loss == pytest.approx((0 + 1 + 0.25) / 3)
-    assert weighted.loss == pytest.approx((0 + 2 + 0.125) / 3)
-    assert weighted.joined(weighted).loss == pytest.approx(weighted.loss)
+    plain = _Candidate("both", "both", 0.1, [], margins, None, [])
+    weighted = _Candidate("both", "both", 0.1, [], margins, weights, [])
+    assert _loss([plain]) == pytest.approx((0 + 1 + 0.25) / 3)
+    assert _loss([weighted]) == _loss([weighted, weighted]) == pytest.approx((0 + 2 + 0.125) / 3)
+    assert _loss([weighted.joined(weighted)]) == pytest.approx(_loss([weighted]))
 
 
 def test_weights_of_one_change_nothing():

@@ -189,7 +189,7 @@ def make_odd_table(n=5000, seed=0):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("numbers", ["auto", "standard", "steps", "both"])
+@pytest.mark.parametrize("numbers", ["auto", "standard", "range", "steps", "both"])
 def test_the_operations_give_what_the_preprocessor_gives_to_the_last_bit(preprocess, numbers, dtype):
     preprocessor, table = make_odd_table()
     preprocessor = preprocessor.with_numbers(numbers)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pbgnet.kernels import use_backend
-from pbgnet.networks import AggregatedNetwork, BinnedRows, prepare_rows
+from pbgnet.networks import AggregatedNetwork, BinnedRows, as_part_of, prepare_rows
 from pbgnet.networks.inputs import first_product, first_product_with_pullback
 from pbgnet.preprocessing import BinnedTable, TablePreprocessor
 from pbgnet.preprocessing.binned import CodeBook, ColumnBook
@@ -129,3 +129,23 @@ def test_networks_answer_alike(dtype, scale, hidden):
         found, expected = network.output(binned), network.output(dense)
     torch.testing.assert_close(found, expected, rtol=0, atol=5e-5 if dtype == torch.float32 else 1e-9)
     assert float(expected.std()) > 0.01
+
+
+@pytest.mark.parametrize("as_codes", [True, False])
+def test_a_part_of_rows_has_the_entries_of_the_whole_times_a_factor(as_codes):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4)) * [1.0, 10.0, 0.1, 5.0]
+    both, standard = (TablePreprocessor(numbers).fit(X).encode(X) for numbers in ("both", "standard"))
+    given = {"unit": True, "dtype": torch.float64, "device": "cpu"}
+
+    def prepared(table):
+        if as_codes:
+            return BinnedRows.of(table, **given)
+        return prepare_rows(table.toarray(), intercept=True, **given)
+
+    rows, factor = as_part_of(prepared(standard), prepared(both))
+    whole = prepare_rows(both.toarray(), intercept=True, **given)
+    entries = whole[:, np.append(both.book.outputs_without_steps, both.shape[1])]
+    eye = torch.eye(standard.shape[1] + 1, dtype=torch.float64)
+    torch.testing.assert_close(first_product(rows, eye), factor * entries)
+    assert float((factor * entries).norm(dim=1).mean()) == pytest.approx(1.0)

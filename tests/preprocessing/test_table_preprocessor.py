@@ -414,3 +414,21 @@ def test_tens_of_thousands_of_columns_are_compared_in_linear_time():
     with pytest.raises(ShapeError, match="Two columns are named 'column 39999'"):
         column_names(Frame())
     assert time.process_time() - start < 5
+
+
+def test_a_range_runs_from_the_smallest_to_the_largest_bin():
+    fitted = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, np.nan], [5.0, 5.0, 8.0]])
+    preprocessor = TablePreprocessor("range").fit(fitted)
+    assert preprocessor.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x2_missing"]
+    expected = [[0.0, 0.0, 0.0, 0.0], [0.25, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
+    np.testing.assert_allclose(preprocessor.transform(fitted), expected, atol=1e-12)
+    beyond = preprocessor.transform(np.array([[-9.0, 7.0, 99.0]]))
+    np.testing.assert_allclose(beyond, [[0.0, 0.0, 1.0, 0.0]], atol=1e-12)
+
+
+def test_what_is_no_step_of_both_is_what_standard_has(frame):
+    both, standard = (TablePreprocessor(numbers).fit(frame) for numbers in ("both", "standard"))
+    np.testing.assert_array_equal(
+        both.transform(frame)[:, both.book_.outputs_without_steps], standard.transform(frame)
+    )
+    assert both.book_.n_outputs > standard.book_.n_outputs

@@ -1,20 +1,21 @@
-"""From a prepared table to the training of an ensemble: which encodings the folds choose between."""
+"""From a prepared table to the training of an ensemble: which encodings the folds choose between, and how."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from scipy import sparse
 
 from pbgnet.aggregation import Aggregation
 from pbgnet.certificates import Classes, PreparedTable
 from pbgnet.exceptions import DomainError, LabelError
+from pbgnet.networks import SparseRows, as_part_of
 from pbgnet.preprocessing import NumericColumn
-from pbgnet.training import EnsembleCourse, EnsembleRecipe, TrainingData
+from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData
 from pbgnet.validation import positive_real
-
-# Numbers by their value do best on some tables, cut by steps as well on others; see docs/tables.md.
-ENCODINGS = ("standard", "both")
 
 MANY_COLUMNS = 256
 """With more columns of numbers than these, such as pixels, steps cost more time than they are worth."""
@@ -22,7 +23,26 @@ MANY_COLUMNS = 256
 AS_GIVEN = "as given"
 """The encoding of numbers that no preprocessor encodes."""
 
-HIDDEN_LAYER_SIZES = (20,)
+VALUES = "values"
+"""The part of "both" that is no steps: by values alone networks do best on some tables."""
+
+# What is better for many columns: docs/training.md has the measurements.
+WIDE_HIDDEN_LAYER_SIZES, HIDDEN_LAYER_SIZES = (50,), (20,)
+WIDE_STEPS = 3000
+WIDE_COURSE = EnsembleCourse(total_decay=(0.01, 0.1), deviation=3.0, judging_folds=1, many_rows_rate=1.0)
+
+
+def _n_numbers(table: PreparedTable) -> int:
+    """Count the columns of numbers; sparse ones, of which a row has few, do not count."""
+    preprocessor = table.inputs.preprocessor
+    if preprocessor is not None:
+        return sum(isinstance(column, NumericColumn) for column in preprocessor.coded_)
+    return 0 if sparse.issparse(table.features) else int(table.features.shape[1])
+
+
+def auto_hidden_layer_sizes(table: PreparedTable) -> tuple[int, ...]:
+    """Return the neurons per hidden layer where the user leaves them open."""
+    return WIDE_HIDDEN_LAYER_SIZES if _n_numbers(table) > MANY_COLUMNS else HIDDEN_LAYER_SIZES
 
 
 def encodings(table: PreparedTable) -> tuple[str, ...]:
@@ -32,8 +52,10 @@ def encodings(table: PreparedTable) -> tuple[str, ...]:
         return (AS_GIVEN,)
     if preprocessor.numbers != "auto":
         return (preprocessor.numbers,)
-    n_numbers = sum(isinstance(column, NumericColumn) for column in preprocessor.coded_)
-    return ENCODINGS if 0 < n_numbers <= MANY_COLUMNS else ENCODINGS[:1]
+    n_numbers = _n_numbers(table)
+    if n_numbers == 0:
+        return ("standard",)
+    return ("both",) if n_numbers <= MANY_COLUMNS else ("standard", "range")
 
 
 def in_encoding(table: PreparedTable, encoding: str) -> PreparedTable:
@@ -83,22 +105,52 @@ def ensemble_recipe(
     rows = table.split.prior_rows
     if rows.size == 0:
         raise DomainError("'ensemble' needs rows to train on; prior_rows is empty.")
-    course = EnsembleCourse(
-        n_members=n_members, weight_decay=weight_decay, batch_size=batch_size, max_epochs=max_epochs
+    course = replace(
+        _auto_course(table),
+        n_members=n_members,
+        weight_decay=weight_decay,
+        batch_size=batch_size,
+        max_epochs=max_epochs,
     )
     classes = table.inputs.classes
     weight = row_weights(classes.places(table.labels[rows]), classes, class_weight)
+
+    def examples_in(encoding: str) -> TrainingData:
+        examples = in_encoding(table, encoding).examples(rows)
+        return TrainingData.of(*examples, unit=True, device=device, weight=weight)
+
+    examples = {encoding: examples_in(encoding) for encoding in encodings(table)}
+    parts = {}
+    if "both" in examples:
+        outputs = in_encoding(table, "both").features.book.outputs_without_steps
+        examples[VALUES], parts[VALUES] = _values_of(examples["both"], examples_in("standard"), outputs)
     return EnsembleRecipe(
-        {
-            encoding: TrainingData.of(
-                *in_encoding(table, encoding).examples(rows), unit=True, device=device, weight=weight
-            )
-            for encoding in encodings(table)
-        },
+        examples,
         hidden_layer_sizes,
         aggregation,
         learning_rate,
         weights_seed=seeds[0],
         folds_seed=seeds[1],
         course=course,
+        parts=parts,
     )
+
+
+def _auto_course(table: PreparedTable) -> EnsembleCourse:
+    """Return the course that suits a table; the long one of many columns pays where rows are many, too."""
+    if _n_numbers(table) <= MANY_COLUMNS:
+        return EnsembleCourse()
+    has_many_rows = table.split.prior_rows.size >= WIDE_COURSE.many_rows
+    return replace(WIDE_COURSE, n_steps=WIDE_STEPS) if has_many_rows else WIDE_COURSE
+
+
+def _values_of(
+    both: TrainingData, standard: TrainingData, outputs: NDArray[np.int64]
+) -> tuple[TrainingData, Part]:
+    """Return numbers by their value alone as the part of "both" that they are, at these of its outputs."""
+    assert not isinstance(both.rows, SparseRows)
+    assert not isinstance(standard.rows, SparseRows)
+    rows, factor = as_part_of(standard.rows, both.rows)
+    n_inputs = both.rows.shape[-1]
+    inputs = torch.from_numpy(np.append(outputs, n_inputs - 1)).to(both.y.device)
+    return replace(standard, rows=rows), Part("both", inputs, n_inputs, factor)

@@ -15,7 +15,7 @@ from pbgnet.bounds import split_delta
 from pbgnet.certificates import MOST_MEMBERS, PreparedTable, PriorRecord, delta_of
 from pbgnet.choices import CERTIFICATES
 from pbgnet.estimators.base import CertifiedClassifier, choose_device
-from pbgnet.estimators.ensembles import HIDDEN_LAYER_SIZES, ensemble_recipe
+from pbgnet.estimators.ensembles import auto_hidden_layer_sizes, ensemble_recipe
 from pbgnet.exceptions import DomainError, OptionError
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import (
@@ -49,8 +49,8 @@ class PBGNetClassifier(CertifiedClassifier):
     Parameters
     ----------
     hidden_layer_sizes : "auto", int or sequence of int, default="auto"
-        Neurons per hidden layer; empty for a linear classifier. "auto" is 20 for "ensemble", and 10, as in
-        the paper, for the others.
+        Neurons per hidden layer; empty for a linear classifier. "auto" is 20 for "ensemble", 50 where it has
+        more than 256 columns of numbers, and 10, as in the paper, for the others.
     algorithm : {"ensemble", "pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="ensemble"
         "ensemble" trains several networks on a part of the rows by the log loss, choosing by cross-validation
         among them what is best chosen so, and its errors are counted on the other rows: the best classifier
@@ -67,7 +67,8 @@ class PBGNetClassifier(CertifiedClassifier):
     prior_fraction : float, default=0.5
         Share of the rows that trains the prior ("ensemble", "pbgnet_pre").
     n_members : int, default=5
-        Networks of "ensemble": each is trained without one of so many folds, and they answer together.
+        Folds of "ensemble": each network is trained without one of them. The networks of the candidate that
+        is best on the folds, or of the best two, answer together: so many, or twice as many.
     class_weight : "balanced", dict or None, default=None
         How much rows of each class count in training "ensemble", as in scikit-learn; scaled to a mean of 1.
         It is used on the prior rows alone: the certificate speaks of the plain error rate all the same, which
@@ -106,9 +107,9 @@ class PBGNetClassifier(CertifiedClassifier):
         takes 256 for that.
     learning_rate : float, default=0.1
         First learning rate of Adam, also for the prior of "pbgnet_pre"; that of "ensemble" falls to 0,
-        from half of it where rows are many.
+        from half of it where rows are many and columns are not.
     max_epochs : int, default=None
-        Most epochs of Adam. Unless given: for "ensemble" enough for 800 steps, and 40 at least; 8 for the
+        Most epochs of Adam. Unless given: for "ensemble" enough for 1600 steps, and 40 at least; 8 for the
         hybrid solver and 150 for Adam alone.
     weight_decay : float, default=None
         L2 penalty. Unless given it is chosen by cross-validation for "ensemble", and on validation rows among
@@ -174,7 +175,7 @@ class PBGNetClassifier(CertifiedClassifier):
         "aggregation": [StrOptions(set(METHODS))],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_members": [Interval(Integral, 1, MOST_MEMBERS, closed="both")],
+        "n_members": [Interval(Integral, 1, MOST_MEMBERS // 2, closed="both")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "preprocessing": [StrOptions({"auto", "none"})],
         "prior_training": [StrOptions({"paper", "thorough"})],
@@ -290,7 +291,7 @@ class PBGNetClassifier(CertifiedClassifier):
         device = choose_device(self.device)
         recipe = ensemble_recipe(
             table,
-            hidden_layer_sizes=self._hidden_layer_sizes(),
+            hidden_layer_sizes=self._hidden_layer_sizes(auto_hidden_layer_sizes(table)),
             aggregation=self._aggregation(seeds[2], device),
             n_members=int(self.n_members),
             learning_rate=float(self.learning_rate),
@@ -327,7 +328,10 @@ class PBGNetClassifier(CertifiedClassifier):
         decays = algorithm.default_weight_decay
         return Recipe(
             start=Start.drawn(
-                n_features, self._hidden_layer_sizes(), prior_seed, self._aggregation(sample_seed, device)
+                n_features,
+                self._hidden_layer_sizes(PAPER_HIDDEN_LAYER_SIZES),
+                prior_seed,
+                self._aggregation(sample_seed, device),
             ),
             replicas=Replicas.restarts(
                 int(self.n_restarts),
@@ -345,10 +349,10 @@ class PBGNetClassifier(CertifiedClassifier):
             epochs=EpochChoice(VALIDATION_FRACTION, batch_seed, (algorithm.rule,)),
         )
 
-    def _hidden_layer_sizes(self) -> tuple[int, ...]:
+    def _hidden_layer_sizes(self, auto: tuple[int, ...]) -> tuple[int, ...]:
         given = self.hidden_layer_sizes
         if isinstance(given, str):  # "auto"
-            return HIDDEN_LAYER_SIZES if self._is_ensemble() else PAPER_HIDDEN_LAYER_SIZES
+            return auto
         check_readable("hidden_layer_sizes", given)
         sizes = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
         return tuple(positive_int("hidden_layer_sizes", size) for size in sizes)

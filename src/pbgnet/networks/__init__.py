@@ -5,7 +5,7 @@ from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.binned import BinnedRows
 from pbgnet.networks.decoding import class_indices, vote_shares
 from pbgnet.networks.initialisation import INITIALISATIONS, initial_weights
-from pbgnet.networks.inputs import PreparedRows, append_one, prepare_rows
+from pbgnet.networks.inputs import PreparedRows, append_one, as_part_of, prepare_rows
 from pbgnet.networks.layers import Layer, draw_signs
 from pbgnet.networks.losses import linear_loss, zero_one_loss
 from pbgnet.networks.sign_network import SignNetwork, sign
@@ -23,6 +23,7 @@ __all__ = [
     "SparseRows",
     "TanhNetwork",
     "append_one",
+    "as_part_of",
     "class_indices",
     "draw_signs",
     "initial_weights",

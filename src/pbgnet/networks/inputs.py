@@ -59,6 +59,35 @@ def prepare_rows(
     return rows.to(device, dtype)
 
 
+def as_part_of(part: Tensor | BinnedRows, whole: Tensor | BinnedRows) -> tuple[Tensor | BinnedRows, float]:
+    """Bring rows to the lengths they have as a part of others, times what makes these 1 in the mean.
+
+    A network that reads such a part is one that reads the whole, with weights 0 for all other inputs and the
+    factor times its own for these.
+
+    Parameters
+    ----------
+    part, whole : Tensor or BinnedRows, shapes (n, d) and (n, D)
+        The same examples, prepared with a constant and of length 1.
+
+    Returns
+    -------
+    rows : Tensor or BinnedRows, shape (n, d)
+    factor : float
+    """
+    share = _constants(whole) / _constants(part)
+    factor = 1.0 / float(share.double().mean())
+    share = share * factor
+    if isinstance(part, BinnedRows):
+        return BinnedRows(part.codes, part.inverse_length * share, part.book), factor
+    return part * share[:, None], factor
+
+
+def _constants(rows: Tensor | BinnedRows) -> Tensor:
+    """What is left of the constant 1 where rows have length 1."""
+    return rows.inverse_length if isinstance(rows, BinnedRows) else rows[:, -1]
+
+
 def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
     """Whether rows are kept as codes: docs/speed.md has the measurements."""
     n_rows, n_outputs = table.shape

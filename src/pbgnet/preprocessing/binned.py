@@ -105,6 +105,14 @@ class CodeBook:
         """What each code adds to the squared length of a row, shape (B,)."""
         return np.asarray(self.value**2 + self.steps_on + (self.other_output >= 0))
 
+    @property
+    def outputs_without_steps(self) -> NDArray[np.int64]:
+        """The outputs that are no steps, in order: all that numbers become where they have none."""
+        is_step = np.zeros(self.n_outputs, dtype=bool)
+        for first, count in zip(self.first_step, self.n_steps, strict=True):
+            is_step[first : first + count] = True
+        return np.flatnonzero(~is_step)
+
     def dense(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         """Write out the outputs of codes (n, c): float64, shape (n, n_outputs)."""
         out = np.zeros((len(codes), self.n_outputs))

@@ -15,8 +15,9 @@ from pbgnet.preprocessing.numerals import STYLES, UNITS, read_numbers
 from pbgnet.preprocessing.tables import Column
 from pbgnet.records import Limits, Record
 
-NUMBERS = ("auto", "standard", "steps", "both")
-"""What a number becomes: its standardised value, steps at thresholds, or both; "auto" is left to training."""
+NUMBERS = ("auto", "standard", "range", "steps", "both")
+"""What a number becomes: its standardised value, its place between the smallest and the largest bin, steps at
+thresholds, or value and steps; "auto" is left to training."""
 
 MOST_BINS = 1 << 15
 """Most bins of a column."""
@@ -81,8 +82,11 @@ class NumericColumn(FittedColumn):
         return len(self.values)
 
     def book(self, numbers: str) -> ColumnBook:
-        """The standardised value, a step at each threshold, or both; and 1 where it was missing, if any."""
-        has_value, has_steps = numbers in ("standard", "both"), numbers in ("steps", "both")
+        """The value, a step at each threshold, or both; and 1 where it was missing, if any."""
+        has_value, has_steps = numbers != "steps", numbers in ("steps", "both")
+        values = np.array(self.values)
+        if numbers == "range":
+            values = (values - values.min()) / max(np.ptp(values), np.finfo(float).tiny)
         bins = np.arange(self.n_bins)
         others = np.full(self.n_bins, NO_OUTPUT)
         if self.missing:  # as the median, and with a step of its own
@@ -91,7 +95,7 @@ class NumericColumn(FittedColumn):
         names += [f"{self.name}>={threshold!r}" for threshold in self.thresholds] if has_steps else []
         return ColumnBook(
             names=(*names, *([f"{self.name}_missing"] if self.missing else [])),
-            values=np.array(self.values)[bins] if has_value else None,
+            values=values[bins] if has_value else None,
             n_steps=len(self.thresholds) if has_steps else 0,
             steps_on=bins if has_steps else np.zeros_like(bins),
             others=others,

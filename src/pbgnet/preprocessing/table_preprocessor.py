@@ -71,7 +71,7 @@ class Memory(Record):
 class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a table of mixed types with gaps into numbers.
 
-    Numeric columns are cut into bins. They become the standardised mean of the bin, a step at each threshold
+    Numeric columns are cut into bins. They become the mean of the bin, standardised, a step at each threshold
     between bins (1 if the number is at least the threshold, else 0), or both; a missing value becomes the
     median, and has a 0/1 output of its own if the fitted rows had missing values. Other columns (text,
     true/false, categoricals): one 0/1 output per category of the fitted rows, one for the rare ones
@@ -87,9 +87,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    numbers : {"auto", "standard", "steps", "both"}, default="auto"
-        What a number becomes. "auto" is "both", unless the classifier that is trained on the table chooses
-        (`PBGNetClassifier` does, on the prior rows; see `with_numbers`).
+    numbers : {"auto", "standard", "range", "steps", "both"}, default="auto"
+        What a number becomes: its standardised value; its value with 0 for the smallest and 1 for the largest
+        bin, which keeps pixels comparable; steps; or standardised value and steps. "auto" is "both", unless
+        the classifier that is trained on the table chooses (`PBGNetClassifier` does, on the prior rows; see
+        `with_numbers`).
     max_bins : int, default=255
         Most bins of a column. Thresholds are quantiles of the rows and of the distinct values.
     max_categories : int, default=255

@@ -1,14 +1,16 @@
 """An ensemble: members that never see their fold, choices by the folds, and a classifier that is good."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from pbgnet.aggregation import make_aggregation
-from pbgnet.networks import prepare_rows
+from pbgnet.networks import as_part_of, prepare_rows
 from pbgnet.preprocessing import BinnedTable, TablePreprocessor
-from pbgnet.training import EnsembleCourse, EnsembleRecipe, TrainingData, fit_ensemble
-from pbgnet.training.algorithms.ensemble import _Folds
+from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData, fit_ensemble
+from pbgnet.training.algorithms.ensemble import _best, _Candidate, _Folds
 
 QUICK = EnsembleCourse(n_steps=60, fewest_epochs=5)
 
@@ -29,8 +31,9 @@ def examples_of(X, y, encodings=("standard", "both")):
     }
 
 
-def recipe_of(examples, course=QUICK, hidden=(6,), seed=0):
-    return EnsembleRecipe(examples, hidden, make_aggregation("fourier"), 0.1, seed, seed + 1, course)
+def recipe_of(examples, course=QUICK, hidden=(6,), seed=0, parts=()):
+    aggregation = make_aggregation("fourier")
+    return EnsembleRecipe(examples, hidden, aggregation, 0.1, seed, seed + 1, course, dict(parts))
 
 
 def test_no_member_is_trained_on_the_rows_that_judge_it():
@@ -65,22 +68,78 @@ def test_the_same_seed_gives_the_same_ensemble_and_another_another():
     assert not torch.equal(one.network.weights[1], other.network.weights[1])
 
 
-def test_the_choice_is_the_candidate_with_the_smallest_loss_on_the_folds():
+def test_the_choice_is_what_loses_least_on_the_folds_one_candidate_or_a_pair_of_one_encoding():
     X, y = circle(150)
-    choice = fit_ensemble(recipe_of(examples_of(X, y)[1])).prior_choice
+    result = fit_ensemble(recipe_of(examples_of(X, y)[1]))
+    choice = result.prior_choice
     assert len(choice.candidates) == 2 * 3
-    best = min(choice.candidates, key=lambda one: one["validation_loss"])
-    assert (best["encoding"], best["weight_decay"]) == (choice.encoding, choice.weight_decay)
+    assert choice.validation_loss <= min(one["validation_loss"] for one in choice.candidates)
+    assert all(one in choice.candidates for one in choice.chosen)
+    assert {one["encoding"] for one in choice.chosen} == {choice.encoding}, "these two cannot be mixed"
+    assert result.network.architecture.n_members == 5 * len(choice.chosen)
     assert choice.margins.shape == (150,)
+    assert choice.validation_loss == pytest.approx(np.mean(((1 - choice.margins) / 2) ** 2))
     assert choice.validation_error == np.mean(choice.margins <= 0)
 
 
-def test_many_rows_choose_by_one_fold_and_then_train_the_others():
+def candidate(name, margins, read_in="both"):
+    return _Candidate(name, read_in, 0.0, [], np.array(margins), None, [])
+
+
+def test_two_that_err_on_different_rows_are_better_together():
+    one, two = candidate("one", [1.0, 1.0, -0.2]), candidate("two", [-0.2, 1.0, 1.0])
+    far = candidate("far", [-0.2, 1.0, 1.0], read_in="range")
+    steady = candidate("steady", [0.4, 0.4, 0.4])
+    assert _best([one, steady, two], most=1) == (steady,)
+    assert _best([one, steady, two], most=2) == (one, two)
+    assert _best([one, far], most=2) == (one,), "what is read differently cannot be mixed"
+    assert _best([candidate("lost", [np.nan]), candidate("found", [-1.0])], most=2)[0].encoding == "found"
+
+
+def test_members_of_a_part_are_members_of_the_whole():
+    X, y = circle(90)
+    preprocessor, examples = examples_of(X, y, ("both", "standard"))
+    rows, factor = as_part_of(examples["standard"].rows, examples["both"].rows)
+    book = preprocessor.with_numbers("both").book_
+    inputs = torch.from_numpy(np.append(book.outputs_without_steps, book.n_outputs))
+    parts = {"values": Part("both", inputs, book.n_outputs + 1, factor)}
+    examples = {"both": examples["both"], "values": TrainingData(rows, examples["standard"].y)}
+    alone = recipe_of({"values": examples["values"]}, EnsembleCourse(n_steps=60, weight_decay=1e-4))
+    apart, within = fit_ensemble(alone), fit_ensemble(replace(alone, parts=parts))
+    assert (apart.prior_choice.encoding, within.prior_choice.encoding) == ("values", "both")
+    whole = prepare_rows(preprocessor.encode(X), unit=True, intercept=True, dtype=torch.float64, device="cpu")
+    with torch.no_grad():
+        torch.testing.assert_close(
+            within.network.output(whole),
+            apart.network.output(rows.double(), validate_args=False),
+            atol=1e-5,
+            rtol=0,
+        )
+    separate, mixed = (fit_ensemble(recipe_of(examples, parts=given)).prior_choice for given in ({}, parts))
+    assert mixed.encoding == "both"
+    assert mixed.validation_loss <= separate.validation_loss, "more pairs to choose from"
+
+
+def test_many_rows_choose_by_two_folds_and_then_train_the_others_of_one_candidate():
     X, y = circle(200)
     course = EnsembleCourse(n_steps=60, fewest_epochs=5, many_rows=100, n_members=4)
     result = fit_ensemble(recipe_of(examples_of(X, y)[1], course))
     assert result.network.architecture.n_members == 4
     assert result.prior_choice.margins.shape == (200,), "all folds are judged in the end"
+    (chosen,) = result.prior_choice.chosen
+    least = min(result.prior_choice.candidates, key=lambda one: one["validation_loss"])
+    assert (chosen["encoding"], chosen["weight_decay"]) == (least["encoding"], least["weight_decay"])
+
+
+def test_wider_first_weights_are_those_of_deviation_1_times_a_factor():
+    X, y = circle(50)
+    course = EnsembleCourse(n_steps=1, fewest_epochs=1, weight_decay=0.0)
+    one, three = (
+        fit_ensemble(replace(recipe_of(examples_of(X, y, ("both",))[1], given), learning_rate=0.0))
+        for given in (course, replace(course, deviation=3.0))
+    )
+    torch.testing.assert_close(three.network.weights[0], 3 * one.network.weights[0])
+    torch.testing.assert_close(three.network.weights[1], one.network.weights[1])
 
 
 def test_it_learns_what_no_linear_classifier_can():
@@ -100,7 +159,7 @@ def test_it_learns_what_no_linear_classifier_can():
 def test_a_handful_of_rows_is_enough_to_go_through(n):
     X, y = circle(n)
     result = fit_ensemble(recipe_of(examples_of(X, y, ("standard",))[1]))
-    assert result.network.architecture.n_members == min(n, 5)
+    assert result.network.architecture.n_members == min(n, 5) * len(result.prior_choice.chosen)
     assert result.prior_choice.margins.size == (n if n > 1 else 0)
 
 
@@ -119,6 +178,6 @@ def test_larger_tables_have_larger_batches_and_smaller_decays(n, batch, decay):
     course = EnsembleCourse()
     assert course.batch_size_of(n) == batch
     assert course.weight_decays(n)[0] == pytest.approx(decay)
-    assert course.n_epochs(n) * (n // batch) >= 800
+    assert course.n_epochs(n) * (n // batch) >= 1600
     assert EnsembleCourse(max_epochs=3).n_epochs(n) == 3
     assert EnsembleCourse(weight_decay=0.5).weight_decays(n) == (0.5,)

@@ -2,7 +2,7 @@
 
 from pbgnet.training.algorithms.algorithm import ALGORITHMS
 from pbgnet.training.algorithms.ensemble import fit_ensemble
-from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleCourse, EnsembleRecipe
+from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleCourse, EnsembleRecipe, Part
 from pbgnet.training.algorithms.linear import C_CANDIDATES, LinearRecipe, fit_linear
 from pbgnet.training.algorithms.prior_course import PriorChoice, PriorCourse
 from pbgnet.training.algorithms.recipe import BoundTerms, EpochChoice, PriorTraining, Recipe, Replicas, Start
@@ -20,6 +20,7 @@ __all__ = [
     "EpochChoice",
     "FitResult",
     "LinearRecipe",
+    "Part",
     "PriorChoice",
     "PriorCourse",
     "PriorTraining",

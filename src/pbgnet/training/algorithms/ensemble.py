@@ -3,11 +3,12 @@
 What is certified by counting errors on other rows needs no bound in its training, only a good classifier. So
 the loss is the logarithm of the chance that a drawn network is right, the learning rate falls to 0, and what
 is best chosen by looking is chosen by cross-validation: how numbers are encoded, and the weight decay. The
-networks of the winner are the members, so nothing has to be trained again.
+networks of the best pair of candidates are the members, so nothing has to be trained again.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import torch
@@ -35,34 +36,34 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
     with Progress(verbose) as progress:
         journal = Journal(progress=progress)
         folds = _Folds.of(recipe)
-        first = folds.part(slice(1)) if folds.n_rows >= recipe.course.many_rows else folds
+        has_many_rows = folds.n_rows >= recipe.course.many_rows
+        judging = folds.part(slice(recipe.course.judging_folds)) if has_many_rows else folds
         decays = recipe.course.weight_decays(folds.pools.shape[1])
         tried = [
             candidate
             for encoding in recipe.examples
-            for candidate in _train(recipe, encoding, decays, first, journal)
+            for candidate in _train(recipe, encoding, decays, judging, journal)
         ]
-        losses = nan_last(torch.tensor([candidate.loss for candidate in tried]))
-        best = tried[int(losses.argmin())]
-        if len(first.held) < len(folds.held) and not journal.interrupted:
-            rest = folds.part(slice(1, None))
-            (more,) = _train(recipe, best.encoding, (best.weight_decay,), rest, journal)
-            best = best.joined(more)
-    journal.history.records.extend(best.records)
+        team = _best(tried, most=1 if has_many_rows else 2)
+        if len(judging.held) < len(folds.held) and not journal.interrupted:
+            rest = folds.part(slice(len(judging.held), None))
+            team = [
+                one.joined(*_train(recipe, one.encoding, (one.weight_decay,), rest, journal)) for one in team
+            ]
+    journal.history.records.extend(_mean_of_records([one.records for one in team]))
+    layers = zip(*(one.weights for one in team), strict=True)
     network = AggregatedNetwork(
-        [w.double().cpu() for w in best.weights], aggregation=recipe.aggregation, members=True
+        [torch.cat(layer).double().cpu() for layer in layers], aggregation=recipe.aggregation, members=True
     )
+    margins = _mean_margins(team)
     choice = EnsembleChoice(
-        encoding=best.encoding,
-        weight_decay=best.weight_decay,
+        encoding=team[0].read_in,
+        chosen=[one.described() for one in team],
         n_epochs=recipe.course.n_epochs(folds.pools.shape[1]),
-        validation_loss=best.loss,
-        validation_error=float(np.mean(best.margins <= 0)),
-        margins=best.margins if folds.n_rows > 1 else np.empty(0),
-        candidates=[
-            {"encoding": one.encoding, "weight_decay": one.weight_decay, "validation_loss": one.loss}
-            for one in tried
-        ],
+        validation_loss=_loss(team),
+        validation_error=float(np.mean(margins <= 0)),
+        margins=margins if folds.n_rows > 1 else np.empty(0),
+        candidates=[one.described() for one in tried],
     )
     return FitResult(network, journal.history.of_replica(0), "pretrained", journal.interrupted, choice)
 
@@ -103,26 +104,49 @@ class _Candidate:
     """Members trained in one way, and what they answered on the rows they had not seen."""
 
     encoding: str
+    read_in: str  # the same, or the wider encoding that it is a part of, which the weights are for
     weight_decay: float
     weights: list[Tensor]  # shapes (members, m, d)
     margins: np.ndarray
     row_weights: np.ndarray | None  # of the same rows, where rows weigh differently
     records: list[dict[str, float | int | str | Tensor]]
 
-    @property
-    def loss(self) -> float:
-        losses = ((1.0 - self.margins) / 2.0) ** 2
-        return float(np.mean(losses if self.row_weights is None else losses * self.row_weights))
+    def described(self) -> dict[str, str | float]:
+        return {
+            "encoding": self.encoding,
+            "weight_decay": self.weight_decay,
+            "validation_loss": _loss([self]),
+        }
 
     def joined(self, other: "_Candidate") -> "_Candidate":
-        return _Candidate(
-            self.encoding,
-            self.weight_decay,
-            [torch.cat(pair) for pair in zip(self.weights, other.weights, strict=True)],
-            np.concatenate([self.margins, other.margins]),
-            _concatenated(self.row_weights, other.row_weights),
-            [*self.records, *other.records],
+        return replace(
+            self,
+            weights=[torch.cat(pair) for pair in zip(self.weights, other.weights, strict=True)],
+            margins=np.concatenate([self.margins, other.margins]),
+            row_weights=_concatenated(self.row_weights, other.row_weights),
+            records=[*self.records, *other.records],
         )
+
+
+def _mean_margins(team: Sequence[_Candidate]) -> np.ndarray:
+    """Return what candidates answer together: those of each fold have not seen the same rows."""
+    return np.asarray(np.mean([one.margins for one in team], axis=0))
+
+
+def _loss(team: Sequence[_Candidate]) -> float:
+    losses, weights = ((1.0 - _mean_margins(team)) / 2.0) ** 2, team[0].row_weights
+    return float(np.mean(losses if weights is None else losses * weights))
+
+
+def _best(tried: Sequence[_Candidate], most: int) -> Sequence[_Candidate]:
+    """Return the candidates, at most so many and read in one encoding, that together lose least."""
+    teams = [
+        team
+        for size in range(1, most + 1)
+        for team in combinations(tried, size)
+        if len({one.read_in for one in team}) == 1
+    ]
+    return teams[int(nan_last(torch.tensor([_loss(team) for team in teams])).argmin())]
 
 
 def _train(
@@ -156,11 +180,13 @@ def _train(
     )
     journal.interrupted = own.interrupted
     weights = [w.detach().reshape(len(decays), n_members, *w.shape[1:]) for w in network.weights]
+    part = recipe.parts.get(encoding)
     return [
         _Candidate(
             encoding,
+            encoding if part is None else part.whole,
             float(decay),
-            [w[k] for w in weights],
+            [weights[0][k] if part is None else part.widened(weights[0][k]), *(w[k] for w in weights[1:])],
             _margins([w[k] for w in weights], recipe, data, folds),
             _row_weights(data, folds),
             _mean_records(own.history, slice(k * n_members, (k + 1) * n_members)),
@@ -174,7 +200,7 @@ def _phase(recipe: EnsembleRecipe, encoding: str) -> str:
 
 
 def _first_weights(recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) -> list[Tensor]:
-    """Draw weights of deviation 1: with smaller ones all hidden neurons learn the same direction."""
+    """Draw weights of deviation 1 or more: with smaller ones all neurons learn the same direction."""
     drawn = []
     for seed in folds.seeds.tolist():
         generator = torch.Generator().manual_seed(seed ^ recipe.weights_seed)
@@ -187,7 +213,8 @@ def _first_weights(recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) ->
                 dtype=torch.float64,
             )
         )
-    return [torch.stack(layer).to(data.y) for layer in zip(*drawn, strict=True)]
+    first, *others = (torch.stack(layer).to(data.y) for layer in zip(*drawn, strict=True))
+    return [first * recipe.course.deviation, *others]
 
 
 @torch.no_grad()
@@ -212,6 +239,21 @@ def _row_weights(data: TrainingData, folds: _Folds) -> np.ndarray | None:
 
 def _concatenated(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
     return None if first is None or second is None else np.concatenate([first, second])
+
+
+def _mean_of_records(
+    several: Sequence[list[dict[str, float | int | str | Tensor]]],
+) -> list[dict[str, float | int | str | Tensor]]:
+    """Return the records of candidates that answer together as those of one, their mean."""
+    return [
+        {
+            key: torch.stack([torch.as_tensor(one[key]) for one in records]).mean(0)
+            if isinstance(value, Tensor)
+            else value
+            for key, value in records[0].items()
+        }
+        for records in zip(*several, strict=False)  # where training was interrupted some are shorter
+    ]
 
 
 def _mean_records(history: History, replicas: slice) -> list[dict[str, float | int | str | Tensor]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pbgnet.aggregation import Aggregation
 from pbgnet.training.steps import TrainingData
@@ -22,27 +23,36 @@ class EnsembleCourse:
     weight_decay : float, optional
         The decay itself, instead of a choice.
     n_members : int
-        Number of members, and of folds: each member is trained without one of them.
+        Members of a candidate, and folds: each is trained without one of them.
     n_steps, fewest_epochs : int
         Steps of Adam, or as many as make so many epochs.
     max_epochs : int, optional
         Most epochs in any case.
     batch_size : int, optional
         Rows of a step; 32 for few rows, 256 for many, and 64 otherwise unless given.
+    deviation : float
+        Standard deviation of the first weights of the first layer; those of the others have 1.
     few_rows, many_rows : int
-        Up to which number rows are few, and from which on they are many: then one fold is enough to choose
-        between candidates, and half of the learning rate is better.
+        Up to which number rows are few, and from which on they are many: then a part of the folds is enough
+        to choose between candidates, one candidate to choose, and a smaller learning rate is better.
+    judging_folds : int
+        How many folds choose where rows are many.
+    many_rows_rate : float
+        What the learning rate is multiplied by where rows are many.
     """
 
     total_decay: tuple[float, ...] = (0.003, 0.03, 0.3)
     weight_decay: float | None = None
     n_members: int = 5
-    n_steps: int = 800
+    n_steps: int = 1600
     fewest_epochs: int = 40
     max_epochs: int | None = None
     batch_size: int | None = None
+    deviation: float = 1.0
     few_rows: int = 640
     many_rows: int = 4000
+    judging_folds: int = 2
+    many_rows_rate: float = 0.5
 
     def weight_decays(self, n_rows: int) -> tuple[float, ...]:
         """Return the candidates for the weight decay."""
@@ -58,13 +68,40 @@ class EnsembleCourse:
 
     def rate_of(self, rate: float, n_rows: int) -> float:
         """Return the first learning rate."""
-        return rate if n_rows < self.many_rows else rate / 2
+        return rate if n_rows < self.many_rows else rate * self.many_rows_rate
 
     def n_epochs(self, n_rows: int) -> int:
         """Return the number of epochs over so many rows."""
         steps_per_epoch = max(1, n_rows // self.batch_size_of(n_rows))
         wanted = max(-(-self.n_steps // steps_per_epoch), self.fewest_epochs)
         return wanted if self.max_epochs is None else min(wanted, self.max_epochs)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An encoding whose rows are a part of those of a wider one: its members are members of that.
+
+    Attributes
+    ----------
+    whole : str
+        Name of the wider encoding.
+    inputs : Tensor of int64, shape (d,)
+        Which of the inputs of the wider one, n_inputs with the constant, these are.
+    n_inputs : int
+    scale : float
+        What they were multiplied by.
+    """
+
+    whole: str
+    inputs: Tensor
+    n_inputs: int
+    scale: float
+
+    def widened(self, weight: Tensor) -> Tensor:
+        """Return the same first layer (..., m, d) for rows of the wider encoding: others weigh nothing."""
+        wide = weight.new_zeros(*weight.shape[:-1], self.n_inputs)
+        wide[..., self.inputs] = weight * self.scale
+        return wide
 
 
 @dataclass(frozen=True)
@@ -83,6 +120,8 @@ class EnsembleRecipe:
     weights_seed, folds_seed : int
         Of the first weights, and of folds and batches.
     course : EnsembleCourse
+    parts : mapping of str to Part
+        Those of the encodings that are parts of others. Members of a whole and of its parts can be mixed.
     """
 
     examples: Mapping[str, TrainingData]
@@ -92,6 +131,7 @@ class EnsembleRecipe:
     weights_seed: int
     folds_seed: int
     course: EnsembleCourse = field(default_factory=EnsembleCourse)
+    parts: Mapping[str, Part] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +141,13 @@ class EnsembleChoice:
     Attributes
     ----------
     encoding : str
-    weight_decay : float
+        What the members read.
+    chosen : list of dict
+        The one or two of the candidates whose members answer together.
     n_epochs : int
     validation_loss, validation_error : float
-        Mean of `((1 - y G) / 2)^2`, each row by its weight, and error rate without weights, of each member on
-        the fold it was trained without.
+        Mean of `((1 - y G) / 2)^2`, each row by its weight, and error rate without weights, of the members on
+        the fold they were trained without.
     margins : ndarray of float64, shape (n,)
         `y G` of the same; empty where there was a single row, which can validate nothing.
     candidates : list of dict
@@ -113,7 +155,7 @@ class EnsembleChoice:
     """
 
     encoding: str
-    weight_decay: float
+    chosen: list[dict[str, str | float]]
     n_epochs: int
     validation_loss: float
     validation_error: float
