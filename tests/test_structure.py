@@ -40,7 +40,7 @@ ROOMS_OF = {
     "experiments": ["runs", "studies", "tables", "figures", "report", "certificates"],
 }
 """Rooms within a room, and modules that stand beside them, in the order of their imports."""
-FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "validation"}
+FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "stages", "validation"}
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60

@@ -1,9 +1,12 @@
 """Rows kept as codes: prepared, taken and multiplied as dense ones are."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
 
+from pbgnet.exceptions import ManyCategoriesWarning
 from pbgnet.kernels import use_backend
 from pbgnet.networks import AggregatedNetwork, BinnedRows, as_part_of, prepare_rows
 from pbgnet.networks.inputs import first_product, first_product_with_pullback
@@ -149,3 +152,33 @@ def test_a_part_of_rows_has_the_entries_of_the_whole_times_a_factor(as_codes):
     eye = torch.eye(standard.shape[1] + 1, dtype=torch.float64)
     torch.testing.assert_close(first_product(rows, eye), factor * entries)
     assert float((factor * entries).norm(dim=1).mean()) == pytest.approx(1.0)
+
+
+def test_a_table_takes_a_byte_and_a_half_per_cell():
+    n, rng = 4000, np.random.default_rng(0)
+    x = rng.normal(size=(n, 14)).astype(object)
+    x[:, 0] = [f"city {k}" for k in rng.integers(0, 300, n)]  # more categories than are kept
+    x[::9, 0], x[::7, 1] = None, None
+    with pytest.warns(ManyCategoriesWarning):
+        preprocessor = TablePreprocessor("both").fit(x)
+    tracemalloc.start()
+    table = preprocessor.encode(x)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table.codes.dtype == np.uint8
+    assert taken <= 1.5 * x.size + 10_000
+    rows = prepare_rows(table, unit=True, intercept=True, dtype=torch.float32, device="cpu")
+    assert isinstance(rows, BinnedRows)
+    assert rows.codes.nbytes + rows.inverse_length.nbytes <= 1.5 * x.size
+
+
+def test_writing_out_a_table_takes_little_more_than_the_result():
+    x = np.random.default_rng(0).normal(size=(40_000, 10))
+    table = TablePreprocessor("standard").fit(x).encode(x)
+    options = {"unit": True, "intercept": True, "dtype": torch.float32, "device": "cpu"}
+    tracemalloc.start()
+    rows = prepare_rows(table, **options)
+    _, most = tracemalloc.get_traced_memory()  # of NumPy; PyTorch takes as much again for a block
+    tracemalloc.stop()
+    assert most < rows.nbytes / 2
+    torch.testing.assert_close(rows, prepare_rows(table.toarray(), **options), rtol=0, atol=0)

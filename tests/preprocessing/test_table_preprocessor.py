@@ -24,7 +24,7 @@ from pbgnet.exceptions import (
     ShapeError,
     UnseenCategoryWarning,
 )
-from pbgnet.preprocessing import TablePreprocessor, check_columns, column_names, take_rows
+from pbgnet.preprocessing import TablePreprocessor, check_columns, column_names, read_columns, take_rows
 
 pd = pytest.importorskip("pandas", reason="frames come from pandas, which is not installed")
 
@@ -432,3 +432,15 @@ def test_what_is_no_step_of_both_is_what_standard_has(frame):
         both.transform(frame)[:, both.book_.outputs_without_steps], standard.transform(frame)
     )
     assert both.book_.n_outputs > standard.book_.n_outputs
+
+
+def test_gaps_among_texts_are_missing_however_they_are_marked():
+    cells = ["red", math.nan, None, "1.5", np.float64("nan")]
+    column = read_columns(np.array(cells, dtype=object)[:, None])[0]
+    assert (column.texts, column.typed) == (["red", None, None, "1.5", None], None)
+    plain = read_columns(np.array(cells[:4], dtype=object)[:, None])[0]
+    assert (plain.texts, plain.typed) == (["red", None, None, "1.5"], None)
+    numbered = read_columns(np.array(["red", 2.0, math.nan], dtype=object)[:, None])[0]
+    assert numbered.texts == ["red", "2", None]
+    assert numbered.typed is not None
+    assert numbered.typed[1] == 2.0

@@ -17,13 +17,16 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
 
-def clean(cells: Sequence[object], missing: Collection[str]) -> list[str | None]:
+def clean(cells: Sequence[Any], missing: Collection[str]) -> list[str | None]:
     """Strip texts of blanks; those that mean "missing", and what is no text, become None."""
-    found: dict[object, str | None] = {}
-    for cell in set(cells):  # most columns repeat few texts
+    changed: dict[Any, str | None] = {}
+    for cell in set(cells):  # most columns repeat few texts, and most texts stay as they are
         text = cell.strip() if isinstance(cell, str) else ""
-        found[cell] = None if not text or text in missing else text
-    return [found[cell] for cell in cells]
+        if not text or text in missing:
+            changed[cell] = None
+        elif text != cell:
+            changed[cell] = text
+    return [changed.get(cell, cell) for cell in cells] if changed else list(cells)
 
 
 def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
@@ -84,7 +87,8 @@ def first_infinity(column: "pd.Series[Any]") -> int | None:
 def _may_overflow(cells: list[str]) -> bool:
     """Whether a text may be infinity, at a glance: none other is too large for a float."""
     joined = "\n".join(cells).lower()
-    return "inf" in joined or max(map(len, cells), default=0) > 200 or LARGE.search(joined) is not None
+    large = "e" in joined and LARGE.search(joined) is not None
+    return large or "inf" in joined or max(map(len, cells), default=0) > 200
 
 
 def _read_number(cell: Any) -> Any:

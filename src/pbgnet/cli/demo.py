@@ -8,6 +8,7 @@ from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
 from pbgnet.cli.options import Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command
+from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import write_table
 from pbgnet.cli.verify import show_steps, verify_model
 from pbgnet.cli.workflow import train_model
@@ -38,7 +39,15 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     write_demo_table(data)
     reading = TableReading(TARGET)
-    trained = train_model(data, reading, model, overwrite=True, random_state=0, verbose=int(not as_json))
+    trained = train_model(
+        data,
+        reading,
+        model,
+        overwrite=True,
+        stages=Stages(shown=not as_json),
+        random_state=0,
+        verbose=int(not as_json),
+    )
     report = verify_model(model, data)
     seconds = time.perf_counter() - start
 

@@ -12,6 +12,7 @@ from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
 from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
+from pbgnet.cli.stages import Stages
 from pbgnet.cli.workflow import train_model
 from pbgnet.exceptions import OptionError
 
@@ -131,7 +132,7 @@ DecimalSign = Annotated[
 KeepIds = Annotated[
     bool, typer.Option("--keep-ids", help="Learn also from columns that differ in every row, as names do.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, and no output but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No stages, no progress bar, and no output but errors.")]
 
 
 def parse_hidden(texts: list[str]) -> tuple[int, ...] | str:
@@ -228,6 +229,7 @@ def train(
         overwrite=overwrite,
         compare=compare,
         groups=groups,
+        stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )
     following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"

@@ -17,9 +17,11 @@ from pbgnet.cli.compared import (
 )
 from pbgnet.cli.console import echo, show_certificate
 from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
+from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_finite, labels, read_table
 from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
+from pbgnet.stages import listening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,6 +84,7 @@ def train_model(
     compare: bool = False,
     keep: Path | None = None,
     groups: str | None = None,
+    stages: Stages,
     **parameters: Any,
 ) -> Trained:
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
@@ -89,10 +92,11 @@ def train_model(
     `models` are names of other classifiers than our networks, of which cross-validation takes the best;
     `groups` a column whose equal values stay together when rows are set apart.
     The cells of a CSV come as texts, and what a column holds is decided on the prior rows; the types of
-    Parquet are in its schema, which no single row can change.
+    Parquet are in its schema, which no single row can change. What is being done is told to `stages`.
     """
     start = time.perf_counter()
     check_new_folder(out, overwrite)
+    stages.begin("reading")
     frame = read_table(data, reading.missing, header=reading.header)
     assert reading.target is not None
     y = labels(frame, reading.target, data)
@@ -107,7 +111,9 @@ def train_model(
     from pbgnet.report import render_report
 
     rule = None if groups is None else _grouped(groups, parameters)
-    pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, parameters)
+    with listening(stages):
+        pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, parameters)
+    stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
     compared = measure_comparison(model, X, y, data) if compare else None
     page = render_report(
@@ -130,6 +136,7 @@ def train_model(
         write_whole(fresh / REPORT, page)
     if keep is not None:
         keep_classifier(pipeline, keep, overwrite)
+    stages.end()
     return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
 
 

@@ -45,6 +45,7 @@ from pbgnet.exceptions import (
 )
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, prepare_rows
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+from pbgnet.stages import announce
 from pbgnet.training import EnsembleChoice, FitResult
 from pbgnet.validation import check_readable
 
@@ -153,6 +154,7 @@ class CertifiedClassifier(CertifiedPredictor):
         -------
         self
         """
+        announce("preparing")
         refuse_fit_parameters(refused)
         check_readable("X", X)
         check_readable("y", y)
@@ -220,8 +222,10 @@ class CertifiedClassifier(CertifiedPredictor):
         preprocessing : PreprocessingRecord, optional
             What was done to the rows; told by the table's own preprocessor unless given.
         """
-        warn_of_few_rows(table.n_rows)
+        warn_of_few_rows(table.features.shape[0])
+        announce("training")
         result = self._learn(table, seeds[1:])
+        announce("certifying")
         if isinstance(result.prior_choice, EnsembleChoice):
             table = in_encoding(table, result.prior_choice.encoding)
         model = None
@@ -306,9 +310,9 @@ def numbers_in_range() -> Iterator[None]:
 
 def two_classes(y: NDArray[Any]) -> Classes:
     """Return the two classes of labels; refuse anything but two."""
-    check_classification_targets(y)
-    classes = np.unique(y)
-    if len(classes) > 2 or type_of_target(y).startswith("multi"):
+    classes = np.array(sorted(set(y.tolist())), dtype=object) if y.dtype.kind == "O" else np.unique(y)
+    check_classification_targets(classes)
+    if len(classes) > 2 or type_of_target(classes).startswith("multi"):
         raise LabelError(
             "Only binary classification is supported. The type of the target is multiclass "
             f"({len(classes)} classes). Wrap the classifier in sklearn's OneVsRestClassifier, which gives "

@@ -25,6 +25,7 @@ from pbgnet.estimators.predictor import CertifiedPredictor, TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.exceptions import DtypeError, OptionError
 from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
+from pbgnet.stages import announce
 
 
 class CertifiedPipeline(TakesTables, CertifiedPredictor):
@@ -113,6 +114,7 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
             the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
             by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
         """
+        announce("preparing")
         refuse_fit_parameters(refused)
         if sparse.issparse(X):
             raise DtypeError(

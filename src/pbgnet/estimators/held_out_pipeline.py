@@ -54,6 +54,7 @@ from pbgnet.exceptions import (
     UnseenCategoryWarning,
 )
 from pbgnet.preprocessing import as_table, column_names, take_rows
+from pbgnet.stages import announce
 
 N_FOLDS = 5
 """Folds of the prior rows on which candidates are compared; fewer where a class has fewer rows."""
@@ -184,6 +185,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
         """
+        announce("preparing")
         refuse_fit_parameters(refused)
         table = as_table(X)
         rows = LabelledRows(table, check_labels(y, table))
@@ -202,6 +204,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
 
     def _fit_split(self, rows: LabelledRows, split: Split, candidates: list[Any], seed: int) -> None:
         """Choose, fit and certify; rows of the fit are those of the split."""
+        announce("training")
         table = take_rows(rows.X, split.prior_rows)
         labels = rows.labels[split.prior_rows]
         if split.prior_rows.size == 0 or len(set(labels.tolist())) < 2:
@@ -216,6 +219,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
             chosen = candidates[int(np.argmin([candidate.n_errors for candidate in compared]))]
         fitted = FittedClassifier(chosen, self.preprocessor, table, labels)
         record = FitRecord(told(chosen), library_of(chosen), fitted.preprocessing, compared, n_folds)
+        announce("certifying")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)  # certified rows may have new categories
             certified = certify_fitted(

@@ -3,6 +3,7 @@
 from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
 from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.kernels.nodes import FourierNodes
+from pbgnet.kernels.threads import one_thread
 
 __all__ = [
     "BACKENDS",
@@ -11,5 +12,6 @@ __all__ = [
     "backend_for",
     "find_kernel",
     "nodes_of_reach",
+    "one_thread",
     "use_backend",
 ]

@@ -12,6 +12,9 @@ from typing import Any
 import numba
 
 from pbgnet.exceptions import DamagedCacheWarning
+from pbgnet.stages import remark
+
+COMPILED = "kernels are compiled for this processor, once; that takes up to a minute"
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,11 +48,14 @@ def _forgive_damage(cache: Any) -> None:
 
     def load_or_none(*arguments: Any) -> Any:
         try:
-            return load(*arguments)
+            found = load(*arguments)
         except Exception as error:  # a pickle that was cut off or changed can raise anything
             _tell(cache, "cannot be read", error)
             _attempt(cache, cache.flush)
             return None
+        if found is None:
+            remark(COMPILED)
+        return found
 
     cache.load_overload = load_or_none
     cache.save_overload = lambda *arguments: _attempt(cache, save, *arguments)

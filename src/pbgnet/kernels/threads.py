@@ -1,8 +1,9 @@
 """Shares the work of a kernel among threads; the kernels release Python's lock while they run."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
@@ -35,6 +36,29 @@ def share(run: Callable[[int, int], object], n_blocks: int, operations: float) -
     run(edges[0], edges[1])
     for future in waiting:
         future.result()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Use one thread for all that runs inside, PyTorch's and our own; then as many as before.
+
+    For many small operations in a row. Threads wait for each other after every one of them, and where other
+    programs keep the cores busy such a wait lasts until the system has given all threads a turn.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pbgnet.kernels import one_thread
+    >>> with one_thread():
+    ...     torch.get_num_threads()
+    1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _threads() -> ThreadPoolExecutor:

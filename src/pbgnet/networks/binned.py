@@ -113,9 +113,13 @@ class BinnedRows:
     def of(cls, table: BinnedTable, *, unit: bool, dtype: torch.dtype, device: torch.device | str) -> Self:
         """Prepare the rows of a table, with the constant input 1."""
         book = table.book
-        at = book.starts[:-1] + table.codes.astype(np.int64)
-        length = np.sqrt(1.0 + book.squares[at].sum(axis=1)) if unit else np.ones(len(table))
-        codes = torch.from_numpy(np.ascontiguousarray(table.codes).astype(_held(table.codes)))
+        length = np.ones(len(table))
+        if unit:  # column by column, for numbers of all cells at once would take many times their codes
+            for column, start in zip(table.codes.T, book.starts[:-1], strict=True):
+                length += book.squares[start + column.astype(np.int64)]
+            length = np.sqrt(length)
+        held = np.ascontiguousarray(table.codes).astype(_held(table.codes), copy=False)
+        codes = torch.from_numpy(held if held.flags.writeable else held.copy())  # PyTorch warns of the others
         inverse = torch.from_numpy(1.0 / length).to(device, dtype)
         return cls(codes.to(device), inverse, DeviceBook.of(book, device))
 

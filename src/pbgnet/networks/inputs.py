@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
@@ -21,6 +22,9 @@ DENSE_OUTPUTS = 16
 
 DENSE_NUMBERS = 1 << 30
 """How many numbers a GPU, which always multiplies faster, is given written out."""
+
+# Rows of a binned table that are written out at a time.
+BLOCK_ROWS = 4096
 
 
 def append_one(values: Tensor) -> Tensor:
@@ -46,17 +50,30 @@ def prepare_rows(
     if isinstance(x, BinnedTable):
         if intercept and _better_as_codes(x, torch.device(device)):
             return BinnedRows.of(x, unit=unit, dtype=dtype, device=device)
-        x = x.toarray()
+        return _written_out(x, unit=unit, intercept=intercept, dtype=dtype, device=device)
     if sparse.issparse(x):
         return SparseRows(x, intercept=intercept, unit=unit, dtype=dtype, device=device)
     refuse_masked("x", x)
-    array = np.asarray(x, dtype=np.float64)
+    return _dense_rows(np.asarray(x, dtype=np.float64), unit, intercept).to(device, dtype)
+
+
+def _dense_rows(array: NDArray[np.float64], unit: bool, intercept: bool) -> Tensor:
     rows = torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns of the others
     if unit:
-        rows = unit_rows(rows, intercept)
-    elif intercept:
-        rows = append_one(rows)
-    return rows.to(device, dtype)
+        return unit_rows(rows, intercept)
+    return append_one(rows) if intercept else rows
+
+
+def _written_out(
+    table: BinnedTable, *, unit: bool, intercept: bool, dtype: torch.dtype, device: torch.device | str
+) -> Tensor:
+    """Prepare a binned table densely, block by block: all of it in float64 would take several times more."""
+    n_rows, n_outputs = table.shape
+    rows = torch.empty(n_rows, n_outputs + intercept, dtype=dtype, device=device)
+    for start in range(0, n_rows, BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        rows[block] = _dense_rows(table[block].toarray(), unit, intercept).to(device, dtype)
+    return rows
 
 
 def as_part_of(part: Tensor | BinnedRows, whole: Tensor | BinnedRows) -> tuple[Tensor | BinnedRows, float]:

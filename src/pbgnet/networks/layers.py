@@ -77,7 +77,9 @@ class FirstLayer(Layer):
         """Bound the rounding of the means, float64, shape (..., m).
 
         Normalising a row and its product with w err by at most (2 d + 10) units relative to |w|, which
-        the slope sqrt(2 / pi) carries over; erf and its argument add a few units.
+        the slope sqrt(2 / pi) carries over; erf and its argument add a few units. Where products are looked
+        up, a term of w . x goes through the running sum of its column and the sum over columns: fewer than
+        2 d additions, for rows are kept as codes only where there are many more inputs than columns.
         """
         weight = self.weight.detach()
         length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)

@@ -26,7 +26,7 @@ LONGEST = 64
 
 # Python's float also reads "1_000", "nan" and "infinity", which are no numbers in a table.
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_NOT_PLAIN = re.compile(r"[^0-9+\-.eE]")
+_PLAIN = b"0123456789+-.eE"
 
 _APART = "'\N{RIGHT SINGLE QUOTATION MARK} \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 _SIGN = "[+\\-\N{MINUS SIGN}]?"
@@ -116,12 +116,10 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
     for style in DECIMALS[decimal]:
         if best[2] == total:
             break
-        if style == "plain" and not _NOT_PLAIN.search("".join(text for text, _ in pairs)):
-            read = read_numbers([text for text, _ in pairs])
-            known = sum(
-                count for (_, count), gap in zip(pairs, np.isnan(read).tolist(), strict=True) if not gap
-            )
-            best = ("plain", "", known)
+        read = _read_quickly([text for text, _ in pairs]) if style == "plain" else None
+        if read is not None:
+            of_text = np.fromiter((count for _, count in pairs), dtype=np.int64, count=len(pairs))
+            best = ("plain", "", int(of_text[~np.isnan(read)].sum()))
             continue
         by_unit: dict[str, int] = {}
         for text, count in pairs:
@@ -143,10 +141,12 @@ def _finite(text: str) -> float | None:
 
 def _read_quickly(written: list[str]) -> NDArray[np.float64] | None:
     """Return plain numbers if no text holds anything else; None if some text has to be looked at."""
-    if _NOT_PLAIN.search("".join(written)):
+    # Deleting bytes by a table is several times faster than a search for others.
+    if "".join(written).encode("utf-8", "surrogatepass").translate(None, _PLAIN):
         return None
     try:
-        values = np.array(list(map(float, written)), dtype=np.float64)
+        values = np.fromiter(map(float, written), dtype=np.float64, count=len(written))
     except ValueError:  # such as "1-2" or ""
         return None
-    return np.where(np.isfinite(values), values, math.nan)
+    values[np.isinf(values)] = math.nan
+    return values

@@ -94,8 +94,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         `with_numbers`).
     max_bins : int, default=255
         Most bins of a column. Thresholds are quantiles of the rows and of the distinct values.
-    max_categories : int, default=255
-        The most frequent categories of a column that get an output each; rarer ones share one.
+    max_categories : int, default=253
+        The most frequent categories of a column that get an output each; rarer ones share one. Up to 253 a
+        cell takes one byte.
     parse_numbers : bool, default=True
         Whether a column of text holds numbers, or dates, if at least 98 % of its values in the fitted rows
         write out such; the others count as missing. Then the fitted rows alone decide what a column is,
@@ -138,7 +139,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers: str = "auto",
         *,
         max_bins: int = 255,
-        max_categories: int = 255,
+        max_categories: int = 253,
         parse_numbers: bool = True,
         decimal: str = "auto",
         drop_ids: bool = True,

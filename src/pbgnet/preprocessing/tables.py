@@ -237,6 +237,8 @@ def _read_objects(name: str, items: list[Any], kind: str) -> Column:
     kinds = set(map(type, items))
     if kinds <= {str, type(None)} and str in kinds:
         return Column(name, None, items)
+    if kinds <= {str, float, type(None)} and str in kinds and _only_gaps(items):
+        return Column(name, None, [item if type(item) is str else None for item in items])
     if _all_numbers(kinds) and kind != "b":
         return Column(name, np.array([_number(name, item) for item in items], dtype=np.float64), None)
     dates = {some for some in kinds if some is not type(None) and some.__name__ not in MISSING_TYPES}
@@ -246,6 +248,11 @@ def _read_objects(name: str, items: list[Any], kind: str) -> Column:
         found = np.array([_number(name, item) if _is_number(item) else math.nan for item in items])
         typed = None if np.isnan(found).all() else found
     return Column(name, None, _texts(name, items), dates=all_dates, typed=typed)
+
+
+def _only_gaps(items: list[Any]) -> bool:
+    """Whether no number stands among texts, only NaN, as frames mark what is missing."""
+    return all(math.isnan(item) for item in items if type(item) is float)
 
 
 def _is_number(value: object) -> bool:

@@ -115,6 +115,20 @@ def test_many_sparse_rows_are_read_in_blocks(monkeypatch):
     np.testing.assert_array_equal(row_fingerprints(sparse.csr_matrix(X)), row_fingerprints(X))
 
 
+@pytest.mark.parametrize("rounding", ["exact", "float32", "six digits"])
+def test_mixed_rows_are_read_in_blocks_each_by_itself(monkeypatch, rounding):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(40, 3)).astype(object)
+    X[rng.random(X.shape) < 0.3] = "red"
+    X[rng.random(X.shape) < 0.1] = None
+    whole = row_fingerprints(X, rounding=rounding)
+    monkeypatch.setattr("pbgnet.certificates.data.duplicates.MIXED_BLOCK", 7)
+    np.testing.assert_array_equal(row_fingerprints(X, rounding=rounding), whole)
+    alone = [row_fingerprints(X[k : k + 1], rounding=rounding)[0] for k in range(len(X))]
+    np.testing.assert_array_equal(np.array(alone), whole)
+    assert len(set(whole.tolist())) == len({tuple(row) for row in X.tolist()})
+
+
 def test_rows_that_meet_are_counted_and_one_is_named():
     seen, rows = row_fingerprints(np.arange(6.0)[:, None]), row_fingerprints(np.array([[9.0], [5.0], [3.0]]))
     check_apart(rows[:1], seen, "somebody")

@@ -7,8 +7,10 @@ from scipy import sparse
 
 from pbgnet.aggregation import Enumeration, MonteCarlo
 from pbgnet.certificates import certifiable, evaluate
+from pbgnet.certificates.network.evaluation import prepared
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import AggregatedNetwork, BinnedRows, initial_weights
+from pbgnet.preprocessing import TablePreprocessor
 
 
 def evaluated(network, x, y):
@@ -102,3 +104,19 @@ def test_only_a_single_aggregated_network_is_certified(problem):
         evaluated(several, x, y)
     with pytest.raises(DtypeError, match="got SignNetwork"):
         evaluated(network.sign_network(), x, y)
+
+
+@pytest.mark.parametrize("members", [False, True])
+def test_codes_are_looked_up_with_the_proved_error(members):
+    rng = np.random.default_rng(0)
+    table = TablePreprocessor("both").fit(x := rng.normal(size=(300, 3))).encode(x)
+    generator, replicas = torch.Generator().manual_seed(0), (3,) if members else ()
+    weights = initial_weights(
+        table.shape[1], (4,), initialisation="standard_normal", generator=generator, replicas=replicas
+    )
+    network = certifiable(AggregatedNetwork(weights, members=members))
+    y = torch.from_numpy(np.sign(x[:, 0]))
+    found, dense = evaluate(network, table, y), evaluate(network, table.toarray(), y)
+    assert isinstance(prepared(network, table, 0, 10), BinnedRows)
+    assert np.abs(found.output - dense.output).max() <= 2 * found.error < 1e-9
+    assert found.n_errors == dense.n_errors

@@ -1,10 +1,10 @@
 """Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
 
 import hashlib
-import itertools
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ from pbgnet.preprocessing import (
 from pbgnet.validation import check_name, check_readable
 
 BLOCK = 4096
+
+# Rows of mixed types whose cells are written out at a time, which takes many times the memory of the table.
+MIXED_BLOCK = 1 << 15
 
 Read = Callable[[NDArray[Any], int | None], NDArray[Any]]
 """From numbers to what they count as: those of one column, or of all of them, None, side by side."""
@@ -78,10 +81,11 @@ def row_fingerprints(
     n = count_rows(X)
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")
-    contents = _contents(X, columns, _reader(rounding))
+    written = isinstance(rounding, str) and rounding == "exact"
+    contents = _contents(X, columns, _reader(rounding), _written_rows if written else _packed_rows)
     if labels is not None:
-        written = {label: label.encode("utf-8", "surrogatepass") for label in set(labels)}
-        contents = (content + written[label] for content, label in zip(contents, labels, strict=True))
+        endings = {label: label.encode("utf-8", "surrogatepass") for label in set(labels)}
+        contents = (content + endings[label] for content, label in zip(contents, labels, strict=True))
     digests = b"".join([hashlib.blake2b(content, digest_size=8).digest() for content in contents])
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
@@ -177,8 +181,13 @@ def note_on_near_copies(
     return f"{count} more equal another to six digits: that they are draws of their own is taken on trust"
 
 
-def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes]:  # noqa: N803
-    """Yield the content of each row: numbers as float64, rounded perhaps, texts behind their lengths."""
+def _contents(
+    X: Any,  # noqa: N803
+    names: Sequence[str] | None,
+    read: Read,
+    mixed: Callable[[list[Column], Read], Iterator[bytes]],
+) -> Iterator[bytes]:
+    """Yield the content of each row: numbers as float64, rounded perhaps, and as `mixed` says among words."""
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         for start in range(0, matrix.shape[0], BLOCK):
@@ -198,40 +207,83 @@ def _contents(X: Any, names: Sequence[str] | None, read: Read) -> Iterator[bytes
         numbers = np.stack([np.asarray(column.numbers) for column in columns], axis=1)
         yield from _numbers(read(numbers, None))
         return
-    cells, words = zip(*(_cells(column, k, read) for k, column in enumerate(columns)), strict=True)
-    with_words = np.logical_or.reduce(words)
+    for start in range(0, columns[0].n_rows, MIXED_BLOCK):
+        yield from mixed([_part(column, slice(start, start + MIXED_BLOCK)) for column in columns], read)
+
+
+def _part(column: Column, rows: slice) -> Column:
+    if column.texts is None:
+        return replace(column, numbers=np.asarray(column.numbers)[rows])
+    return replace(column, texts=column.texts[rows], typed=None)
+
+
+def _written_rows(columns: list[Column], read: Read) -> Iterator[bytes]:
+    """Yield rows with words as Python writes them, the others as `_numbers` does: what models keep."""
+    cells: list[list[str]] = []
+    with_words = np.zeros(columns[0].n_rows, dtype=bool)
+    for k, column in enumerate(columns):
+        numbers, words = _parsed(column)
+        texts = column.texts or []
+        if words.all():
+            written = {text: repr(text) for text in set(texts)}
+            cells.append([written[text] for text in texts])
+        else:
+            cells.append(_written(read(numbers, k)))
+            for place in np.flatnonzero(words).tolist():
+                cells[-1][place] = repr(texts[place])
+        with_words |= words
     end = "," if len(cells) == 1 else ""
     for row, has_words in zip(zip(*cells, strict=True), with_words.tolist(), strict=True):
-        if has_words:  # as Python writes the row
+        if has_words:
             yield f"({', '.join(row)}{end})".encode("utf-8", "surrogatepass")
-        else:  # as `_numbers` writes it
+        else:
             yield struct.pack(f"={len(row)}d", *map(float, row))
 
 
-def _cells(column: Column, place: int, read: Read) -> tuple[list[str], NDArray[np.bool_]]:
-    """Return the values of a column as Python writes them, and which are words.
+def _packed_rows(columns: list[Column], read: Read) -> Iterator[bytes]:
+    """Yield rows as `_numbers` does, with digests for words and then a bit for each: what is only compared.
 
-    The others are numbers, also those written out, NaN for missing ones. Each cell by itself, so that a row
-    is the same in a part of the table, and in a CSV read as texts.
+    Writing out rounded numbers would take most of the time.
+    """
+    cells = np.empty((columns[0].n_rows, len(columns)), dtype="<u8")
+    are_words = np.zeros(cells.shape, dtype=bool)
+    for k, column in enumerate(columns):
+        numbers, words = _parsed(column)
+        cells[:, k] = _alike(read(numbers, k)).view("<u8")
+        if words.any():
+            texts = column.texts or []
+            found = [str(texts[row]) for row in np.flatnonzero(words).tolist()]
+            of_word = {word: _digest(word) for word in set(found)}
+            cells[words, k], are_words[:, k] = [of_word[word] for word in found], words
+    marks, with_words = np.packbits(are_words, axis=1), np.logical_or.reduce(are_words, axis=1)
+    for row, mark, has_words in zip(cells, marks, with_words.tolist(), strict=True):
+        yield row.tobytes() + mark.tobytes() if has_words else row.tobytes()
+
+
+def _digest(word: str) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _parsed(column: Column) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return a column as numbers, also those written out, NaN for others, and which cells are words.
+
+    Each cell by itself, so that a row is the same in a part of the table, and in a CSV read as texts.
     """
     if column.numbers is not None:
-        numbers = (read(column.numbers, place) + 0.0).tolist()  # -0.0 becomes 0.0
-        return list(map(repr, numbers)), np.zeros(len(numbers), dtype=bool)
+        return column.numbers, np.zeros(column.n_rows, dtype=bool)
     texts = column.texts or []
-    distinct = [text for text in dict.fromkeys(texts) if text is not None]
-    parsed = read_numbers(distinct)
-    words = np.isnan(parsed)
-    written = map(repr, (read(parsed, place) + 0.0).tolist())
-    found: dict[str | None, str] = {
-        text: repr(text) if is_word else number
-        for text, is_word, number in zip(distinct, words.tolist(), written, strict=True)
-    }
-    found[None] = "nan"
-    cells = [found[text] for text in texts]
-    if not words.any() or (words.all() and None not in texts):
-        return cells, np.full(len(cells), bool(words.any()))
-    are_words = set(itertools.compress(distinct, words.tolist()))
-    return cells, np.array([text in are_words for text in texts], dtype=bool)
+    numbers = read_numbers(texts)
+    absent = np.isnan(numbers)
+    present = [text is not None for text in texts] if absent.any() else False
+    return numbers, absent & np.array(present)
+
+
+def _written(numbers: NDArray[Any]) -> list[str]:
+    """Return numbers as Python writes them; sorted first, for writing them costs most and many are equal."""
+    values, places = np.unique(np.asarray(numbers, dtype=np.float64) + 0.0, return_inverse=True)
+    written = np.array(list(map(repr, values.tolist())), dtype=object)  # without -0.0, thanks to the sum
+    return list(written[places.reshape(-1)])
 
 
 def _to_six_digits(numbers: NDArray[Any]) -> NDArray[np.float64]:
@@ -241,10 +293,15 @@ def _to_six_digits(numbers: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _numbers(block: NDArray[Any]) -> Iterator[bytes]:
-    values = np.asarray(block, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
-    values = np.where(np.isnan(values), np.nan, values)
-    for row in values:
+    for row in _alike(block):
         yield row.tobytes()
+
+
+def _alike(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers with one kind of 0 and one of NaN."""
+    values = np.asarray(numbers, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
+    values[np.isnan(values)] = np.nan
+    return values
 
 
 def _to_single(numbers: NDArray[Any]) -> NDArray[Any]:

@@ -236,11 +236,16 @@ def _update_column(digest: "_Hash", column: Column) -> None:
 
 def _update_texts(digest: "_Hash", texts: Sequence[str | None]) -> None:
     """Hash texts behind all their lengths; a missing one has length -1."""
-    joined = "".join([text for text in texts if text is not None])
+    present = [text for text in texts if text is not None]
+    joined = "".join(present)
     if joined.isascii():  # one byte for each character
-        lengths = [-1 if text is None else len(text) for text in texts]
+        sizes = np.fromiter(map(len, present), dtype=np.int64, count=len(present))
     else:
-        sizes = {text: len(text.encode("utf-8", "surrogatepass")) for text in set(texts) if text is not None}
-        lengths = [-1 if text is None else sizes[text] for text in texts]
-    _update(digest, np.array(lengths, dtype=np.int64))
+        of_text = {text: len(text.encode("utf-8", "surrogatepass")) for text in set(present)}
+        sizes = np.array([of_text[text] for text in present], dtype=np.int64)
+    lengths = sizes
+    if len(present) < len(texts):
+        lengths = np.full(len(texts), -1)
+        lengths[[text is not None for text in texts]] = sizes
+    _update(digest, lengths)
     digest.update(joined.encode("utf-8", "surrogatepass"))

@@ -13,7 +13,8 @@ from torch import Tensor
 from pbgnet.aggregation import DEFAULT_TOLERANCE, Fourier
 from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import AggregatedNetwork, PreparedRows, prepare_rows
+from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import refuse_masked
 
 TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
@@ -68,7 +69,7 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
     if x.shape[1] != n_features:
         raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
     step = _rows_at_a_time(network)
-    parts = [network(dense_rows(x, start, min(start + step, n))) for start in range(0, n, step)]
+    parts = [network.output(prepared(network, x, start, start + step)) for start in range(0, n, step)]
     return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
 
 
@@ -216,13 +217,16 @@ def _rows_at_a_time(network: AggregatedNetwork) -> int:
     return max(1, min(CHUNK, WORKSPACE // (n_members * max(costs, default=1))))
 
 
-def dense_rows(x: Any, start: int, stop: int) -> Tensor:
-    """Return some rows of an array of any kind as a dense float64 tensor."""
+def prepared(network: AggregatedNetwork, x: Any, start: int, stop: int) -> PreparedRows:
+    """Return some rows of an array of any kind as the network reads them, float64; codes may stay codes."""
     part = x[start:stop]
+    if isinstance(part, BinnedTable):
+        intercept = network.architecture.intercept
+        return prepare_rows(part, unit=True, intercept=intercept, dtype=torch.float64, device="cpu")
     if isinstance(part, Tensor):
-        return part.detach().cpu().double()
+        return network.prepare(part.detach().cpu().double())
     array = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
-    return torch.tensor(np.ascontiguousarray(array, dtype=np.float64))
+    return network.prepare(torch.tensor(np.ascontiguousarray(array, dtype=np.float64)))
 
 
 def _divergence_ceiling(network: AggregatedNetwork) -> float:

@@ -40,10 +40,12 @@ from pbgnet.certificates.network.strategy import Decision, Situation, as_margins
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.certificates.routes import balanced_bound
 from pbgnet.exceptions import DomainError
+from pbgnet.kernels import one_thread
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork, class_indices
 from pbgnet.validation import check_kind
 
 
+@one_thread()  # thousands of small operations
 def issue_certificate(
     network: AggregatedNetwork,
     table: PreparedTable,

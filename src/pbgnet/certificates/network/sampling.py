@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pbgnet.certificates.network.evaluation import dense_rows, row_count
+from pbgnet.certificates.network.evaluation import prepared, row_count
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.certificates.routes import Sample
 from pbgnet.exceptions import UncertifiedError
@@ -65,7 +65,7 @@ def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sa
     n, losses = row_count(x), []
     for start in range(0, n, ROWS_AT_A_TIME):
         stop = min(start + ROWS_AT_A_TIME, n)
-        means = first.means(network.prepare(dense_rows(x, start, stop)))
+        means = first.means(prepared(network, x, start, stop))
         labels = torch.as_tensor(y)[start:stop].double()
         total = torch.zeros(stop - start, dtype=torch.float64)
         for _ in range(n_samples):

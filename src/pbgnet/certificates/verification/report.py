@@ -23,6 +23,7 @@ from pbgnet.certificates.store import holds_predictions, load_certified
 from pbgnet.certificates.verification.cases import AnswersCase, Case, FittedCase, NetworkCase, Outcome
 from pbgnet.certificates.verification.steps import ANSWERS_STEPS, FITTED_STEPS, NETWORK_STEPS
 from pbgnet.exceptions import DomainError, OptionError, PBGNetError
+from pbgnet.kernels import one_thread
 
 AnyCase = TypeVar("AnyCase", bound=Case)
 
@@ -116,6 +117,7 @@ class VerificationReport:
         return "\n".join(r"\n".join(str(line).splitlines()) for line in (*self.steps, self.summary))
 
 
+@one_thread()  # thousands of small operations
 def verify(
     certified: CertifiedModel | CertifiedPredictions | str | os.PathLike[str],
     X: Any,  # noqa: N803

@@ -8,7 +8,15 @@ from torch import Tensor
 from pbgnet.training.solvers.callbacks import Callback, LoopState
 from pbgnet.training.solvers.journal import Journal
 from pbgnet.training.solvers.problem import Course, Problem
-from pbgnet.training.steps import Batches, Portion, Stepper, Trainable, empirical_loss, wait_for
+from pbgnet.training.steps import (
+    Batches,
+    Portion,
+    Stepper,
+    Trainable,
+    empirical_loss,
+    threads_for_steps,
+    wait_for,
+)
 
 
 def fit(
@@ -43,7 +51,8 @@ def fit(
             stepper = _leave_finished_behind(stepper, state, network)
             rate = torch.where(state.finished, 0.0, state.learning_rate)[state.members]
             weights_of_penalty = [ramp(state.epoch + i / n_steps) for i in range(n_steps)]
-            record = {"loss": stepper.epoch(state.epoch, rate, weights_of_penalty)}
+            with threads_for_steps(stepper.network, batches):
+                record = {"loss": stepper.epoch(state.epoch, rate, weights_of_penalty)}
             record["penalty"] = stepper.objective.penalty(stepper.weights)
             record["objective"] = stepper.objective.value(record["loss"], record["penalty"])
             record |= problem.measure(stepper.network, record)

@@ -13,6 +13,7 @@ from pbgnet.training.steps.evaluation import (
 from pbgnet.training.steps.memory import Portion, is_out_of_memory
 from pbgnet.training.steps.objectives import Catoni, FixedTradeOff, LinearLoss, Objective, Seeger
 from pbgnet.training.steps.stepper import Stepper
+from pbgnet.training.steps.threads import threads_for_steps
 from pbgnet.training.steps.waiting import wait_for
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "loss_and_gradients",
     "objective_value",
     "record_graph",
+    "threads_for_steps",
     "wait_for",
 ]

@@ -90,7 +90,7 @@ class Batches:
     def order(self, epoch: int) -> Tensor:
         """Return the rows of all batches of an epoch, shape (len(self), R, size)."""
         keys = _random_keys(self.seeds, epoch, self.n_rows)
-        order = torch.argsort(keys, dim=1, stable=True)[:, : len(self) * self.size]
+        order = _sorting(keys)[:, : len(self) * self.size]
         if self.pools is not None:
             order = self.pools.gather(1, order)
         return order.reshape(len(self.seeds), len(self), self.size).transpose(0, 1).contiguous()
@@ -124,6 +124,11 @@ def _random_keys(seeds: Tensor, epoch: int, n: int) -> Tensor:
     streams = _scramble(_scramble(seeds + STRIDE) + epoch * 2 + 1)
     counters = torch.arange(1, n + 1, device=seeds.device) * STRIDE  # wraps around, as it should
     return _scramble(streams[:, None] + counters)
+
+
+def _sorting(keys: Tensor) -> Tensor:
+    """Return the places that sort each row of keys, all different; on CPUs NumPy is several times faster."""
+    return torch.argsort(keys, dim=1) if keys.is_cuda else torch.from_numpy(np.argsort(keys.numpy(), axis=1))
 
 
 def _scramble(x: Tensor) -> Tensor:
