@@ -24,7 +24,7 @@ from pbgnet.certificates import (
     evaluate,
 )
 from pbgnet.estimators import PBGNetClassifier
-from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.networks import TWO_CLASSES, AggregatedNetwork, initial_weights
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,12 @@ def draw_network(
     found = make(prior, prior)
     if rows is None:
         return found
-    signs = torch.as_tensor(2.0 * rows[1] - 1.0)
     candidates = [found]
     for _ in range(6):
         step = [0.4 * torch.randn(w.shape, generator=generator, dtype=torch.float64) for w in prior]
         candidates.append(make([w + s for w, s in zip(prior, step, strict=True)], prior))
-    answers = [evaluate(certifiable(network), rows[0], signs) for network in candidates]
+    places = np.asarray(rows[1]).astype(int)
+    answers = [evaluate(certifiable(network), rows[0], places, TWO_CLASSES) for network in candidates]
     promises = [each.risk + np.sqrt(each.divergence / (2 * each.n)) for each in answers]
     return candidates[int(np.argmin(promises))]
 
@@ -146,7 +146,7 @@ def draw_network(
 def true_margins(network: AggregatedNetwork, world: World) -> Floats:
     """Return `y G(x)` of each point and label."""
     points = np.column_stack([world.points, np.full(len(world.points), 1.5e-12)])
-    output = evaluate(certifiable(network), points, torch.ones(len(points))).output
+    output = evaluate(certifiable(network), points, np.ones(len(points), dtype=int), TWO_CLASSES).output
     return np.stack([-output, output], axis=1)
 
 

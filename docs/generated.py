@@ -21,6 +21,7 @@ def routes_table() -> str:
     for route in ROUTES.values():
         kept = [name for name in route.predictors if not name.startswith("discarded")]
         quantity = route.quantity if route.any_loss_of is None else f"{route.quantity}, or another loss"
+        quantity += ", or the Hamming loss of labels" if route.hamming_loss_of else ""
         rows.append(f"| `{route.name}` | {quantity} | {', '.join(kept)} | {route.summary} |")
     return "\n".join(rows) + "\n"
 

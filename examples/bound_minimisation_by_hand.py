@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from torch import Tensor
 
 from pbgnet.bounds import chernoff_bound, differentiable, seeger_bound
-from pbgnet.networks import AggregatedNetwork, linear_loss, zero_one_loss
+from pbgnet.networks import AggregatedNetwork, PreparedRows, linear_loss, zero_one_loss
 
 DELTA = 0.05
 SEED = 0
@@ -27,7 +27,7 @@ def load() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return features[prior_rows], labels[prior_rows], features[certified_rows], labels[certified_rows]
 
 
-def pretrain(network: AggregatedNetwork, rows: Tensor, y: Tensor) -> None:
+def pretrain(network: AggregatedNetwork, rows: PreparedRows, y: Tensor) -> None:
     """Minimise the linear loss on the prior rows; the result becomes the prior."""
     optimiser = torch.optim.Adam(network.parameters(), lr=0.05)
     for _ in range(200):
@@ -37,7 +37,7 @@ def pretrain(network: AggregatedNetwork, rows: Tensor, y: Tensor) -> None:
     network.fix_prior()
 
 
-def minimise_bound(network: AggregatedNetwork, rows: Tensor, y: Tensor) -> None:
+def minimise_bound(network: AggregatedNetwork, rows: PreparedRows, y: Tensor) -> None:
     """Minimise the bound itself on the certified rows: exact, so L-BFGS can be used."""
     optimiser = torch.optim.LBFGS(network.parameters(), max_iter=50, line_search_fn="strong_wolfe")
 

@@ -37,7 +37,7 @@ ROOMS = [
 ROOMS_OF = {
     "certificates": ["data", "routes", "format", "network", "classifier", "store", "verification"],
     "training": ["steps", "solvers", "algorithms"],
-    "experiments": ["runs", "studies", "tables", "figures", "report", "certificates"],
+    "experiments": ["runs", "studies", "comparisons", "tables", "figures", "report", "certificates"],
 }
 """Rooms within a room, and modules that stand beside them, in the order of their imports."""
 FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "stages", "validation"}

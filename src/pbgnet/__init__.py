@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pbgnet.estimators import HeldOutPipeline as HeldOutPipeline
     from pbgnet.estimators import PBGDClassifier as PBGDClassifier
     from pbgnet.estimators import PBGNetClassifier as PBGNetClassifier
+    from pbgnet.estimators import PBGNetMultilabelClassifier as PBGNetMultilabelClassifier
     from pbgnet.estimators import make_certified_pipeline as make_certified_pipeline
     from pbgnet.preprocessing import TablePreprocessor as TablePreprocessor
 
@@ -42,6 +43,7 @@ _ROOMS = {
         "HeldOutPipeline",
         "PBGDClassifier",
         "PBGNetClassifier",
+        "PBGNetMultilabelClassifier",
         "make_certified_pipeline",
     ],
     "preprocessing": ["TablePreprocessor"],

@@ -26,3 +26,10 @@ ALGORITHMS = {
     "pbgnet_pre": "the bound, from a prior trained on other rows",
 }
 """Learning algorithms: the ensemble, and those of the paper."""
+
+CODES = {
+    "exhaustive": "one output for every division of the classes in two",
+    "hadamard": "about as many outputs as classes, any two of which differ in half of them",
+    "one-against-rest": "one output per class",
+}
+"""What the outputs of a network stand for, where there are more than two classes."""

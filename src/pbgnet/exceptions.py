@@ -42,7 +42,7 @@ class WidthLimitError(PBGNetError, ValueError):
 
 
 class LabelError(PBGNetError, ValueError):
-    """Labels are missing, or are not the two classes a model knows."""
+    """Labels are missing, or are not classes that a model knows."""
 
 
 class DamagedFileError(PBGNetError, ValueError):
@@ -105,6 +105,10 @@ class MajorityNotBeatenWarning(PBGNetWarning):
 
 class ClassNeverAnsweredWarning(PBGNetWarning):
     """A class that certified rows have is answered on none of them."""
+
+
+class ConstantLabelWarning(PBGNetWarning):
+    """One of several labels is that of all rows that a classifier is trained on, or of none."""
 
 
 class SeenTestRowsWarning(PBGNetWarning):

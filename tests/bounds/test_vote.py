@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from pbgnet.bounds import (
     catoni_mixture_bound,
@@ -288,3 +290,28 @@ def test_bad_bounds_are_refused(change, message):
     valid = {"risk": 0.1, "divergence": 1.0, "n": 100, "delta": 0.05, "n_networks": 3, "n_right": 1}
     with pytest.raises(DomainError, match=message):
         vote_bound(**{**valid, **change})
+
+
+@pytest.mark.parametrize("distance", [1, Fraction(2, 3), Fraction(8, 15), Fraction(1, 5)])
+@pytest.mark.parametrize("vote", [(1, 0), (4, 2), (9, 8), (300, 250), (5000, 4600)])
+def test_the_quantile_of_a_code_is_the_binomial_tail_rounded_down(vote, distance):
+    T, k = vote
+    right = 1 - Fraction(distance) / 2
+    exact = (
+        sum(math.comb(T, j) * right**j * (1 - right) ** (T - j) for j in range(k + 1)) if T < 400 else None
+    )
+    q = vote_quantile(T, k, distance=distance)
+    assert q == pytest.approx(stats.binom.cdf(k, T, float(right)), rel=1e-9, abs=1e-300)
+    if exact is not None:
+        assert q <= exact < q * (1 + 1e-15) + 1e-300
+
+
+@pytest.mark.parametrize("distance", [0, 2, 0.5, True, Fraction(-1, 2), "1"])
+def test_distances_that_no_code_has_are_refused(distance):
+    with pytest.raises(DomainError, match="distance"):
+        vote_quantile(3, 1, distance=distance)
+
+
+def test_a_smaller_distance_makes_a_larger_bound():
+    bounds = [vote_bound(0.01, 0.5, 2000, 0.05, 5, 4, distance=Fraction(d, 10)) for d in range(10, 0, -1)]
+    assert all(a < b for a, b in pairwise(bounds))

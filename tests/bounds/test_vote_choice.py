@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from pbgnet.bounds import (
     vote_losses,
     vote_quantile,
 )
-from pbgnet.bounds.vote_choice import VOTE_GRID, _loss_table, _shares
+from pbgnet.bounds.vote_choice import _loss_table, _shares, vote_grid
 from pbgnet.exceptions import DomainError, ShapeError
+
+VOTE_GRID = vote_grid()
 
 
 def draw_margins(error_rate: float, saturation: float, size: int = 600, seed: int = 0) -> np.ndarray:
@@ -57,6 +60,17 @@ def test_between_two_candidates_the_better_one_wins(mixture):
         alone = [choose_vote(m, 0.7, 3000, 0.05, mixture=mixture, candidates=[vote]) for vote in pair]
         best = choose_vote(m, 0.7, 3000, 0.05, mixture=mixture, candidates=pair)
         assert best.expected_bound <= 1.0001 * min(choice.expected_bound for choice in alone)
+
+
+@pytest.mark.parametrize("distance", [Fraction(2, 3), Fraction(8, 15), Fraction(1, 5)])
+def test_for_codes_nothing_among_all_votes_is_much_better(distance):
+    m, n, delta, divergence = draw_margins(0.01, 3.0), 5000, 0.05, 0.5
+    choice = choose_vote(m, divergence, n, delta, distance=distance)
+    for T in (1, 2, 3, 5, 9, 17):
+        for k in range(T):
+            risk = float(vote_losses(m, T, k).mean())
+            other = vote_bound(risk, divergence, n, delta, T, k, distance=distance)
+            assert choice.expected_bound <= other * 1.02, (T, k)
 
 
 @pytest.mark.parametrize("mixture", [False, True])

@@ -414,7 +414,7 @@ def test_a_model_that_would_not_be_read_back_is_not_written(model, tmp_path, mon
             [{"what": "x", "count": 2**53}] * 300_000,
             "choices.unions .* at most 64 items",
         ),
-        (("claims",), [None] * 300_000, "claims must have at most 4096 items, got 300000"),
+        (("claims",), [None] * 300_000, "claims must have at most 65536 items, got 300000"),
         (("alternatives",), [None] * 100, "alternatives must have at most 64 items"),
         (("assumptions",), ["x"] * 100_000, "assumptions must have at most 64 items"),
         (("subject", "network", "hidden_layer_sizes"), [1] * 3_000_000, "at most 1024 items"),

@@ -20,7 +20,7 @@ def test_predictions_are_those_of_the_model(run, made, table, tmp_path, extensio
     assert "120 predictions" in result.stdout
     found = pd.read_parquet(out) if extension == "parquet" else pd.read_csv(out)
     model, features = load_model(made / "model"), table.drop(columns="label")
-    assert found.columns.tolist() == ["prediction", "vote_share_no", "vote_share_yes"]
+    assert found.columns.tolist() == ["prediction", "share_no", "share_yes"]
     assert found["prediction"].tolist() == model.predict(features).tolist()
     shares, expected = found.iloc[:, 1:].to_numpy(), model.predict_proba(features)
     np.testing.assert_allclose(shares, expected, rtol=0, atol=1e-15 if extension == "parquet" else 5.1e-7)
@@ -58,7 +58,7 @@ def test_predictions_have_the_form_of_the_labels(run, table, tmp_path, quick, te
     assert result.exit_code == 0, result.output
     assert run("predict", model, tmp_path / "t.csv", "--out", out).exit_code == 0
     found = pd.read_parquet(out)
-    assert found.columns[1:].tolist() == [f"vote_share_{label}" for label in expected]
+    assert found.columns[1:].tolist() == [f"share_{label}" for label in expected]
     assert set(found["prediction"].tolist()) <= set(expected)
 
 

@@ -41,7 +41,7 @@ def test_a_study_of_ones_own(run_json, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("smok",), "choose one of exact, paper"),
+        (("smok",), "choose one of digit-labels, digits, exact"),
         (("smoke", "--datasets", "ads"), "choose one of breast"),
         (("smoke", "--algorithms", "svm"), "choose one of mlp"),
         (("smoke", "--engine", "slurm"), "choose one of local, ray"),

@@ -160,9 +160,25 @@ def replace_label(table, value, rows=slice(None)):
     [
         (lambda t: replace_label(t, "yes"), (), r"one class only, 'yes'"),
         (
-            lambda t: replace_label(t, "maybe", slice(7)),
+            lambda t: t.assign(label=[f"name {k}" for k in range(len(t))]),
             (),
-            r"3 classes: .*'maybe' \(7 rows\).*keep the rows of two",
+            r"120 classes in 120 rows \('name 0', .* and 116 more\).*--target",
+        ),
+        (lambda t: t, ("--code", "hadamar"), r"Unknown code .* Did you mean 'hadamard'"),
+        (
+            lambda t: t.assign(label=np.arange(len(t)) % 20),
+            ("--code", "exhaustive"),
+            r"exhaustive code of 20 classes .* use 'hadamard'",
+        ),
+        (
+            lambda t: t,
+            ("--confusion", "--certificate", "vote"),
+            r"confusion matrix are counted: .*held-out",
+        ),
+        (
+            lambda t: replace_label(t, "maybe", slice(1)),
+            ("--confusion",),
+            r"Class 'maybe' has [01] certified rows; .* at least 2 of each class",
         ),
         (
             lambda t: replace_label(t, None, slice(2, 5)),
@@ -174,7 +190,7 @@ def replace_label(table, value, rows=slice(None)):
             (),
             r"numbers with decimals \(0\.5, 1\.5\).*words or whole numbers",
         ),
-        (lambda t: t.assign(label=t["size"]), (), r"holds \d+ classes"),
+        (lambda t: t.assign(label=t["size"]), (), r"numbers with decimals \(-0\.\d+, .* and \d+ more\)"),
         (lambda t: t.iloc[:0], (), r"no rows, only a header"),
         (lambda t: t.iloc[:1], (), r"holds one class only, '(no|yes)'; two are needed"),
         (lambda t: t[["label"]], (), r"no column but the target"),

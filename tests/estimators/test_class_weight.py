@@ -18,8 +18,9 @@ from pbgnet.exceptions import (
     OptionError,
 )
 from pbgnet.kernels.layers_torch import log_loss
+from pbgnet.networks import TWO_CLASSES
 from pbgnet.training import TrainingData
-from pbgnet.training.algorithms.ensemble import _Candidate, _loss
+from pbgnet.training.algorithms.held_answers import HeldAnswers
 
 CLASSES = Classes(("no", "yes"))
 
@@ -105,11 +106,12 @@ def test_balanced_weights_lower_the_balanced_error_and_raise_the_plain_one():
 
 def test_weights_have_a_say_in_the_choice():
     margins, weights = np.array([1.0, -1.0, 0.0]), np.array([0.5, 2.0, 0.5])
-    plain = _Candidate("both", "both", 0.1, [], margins, None, [])
-    weighted = _Candidate("both", "both", 0.1, [], margins, weights, [])
-    assert _loss([plain]) == pytest.approx((0 + 1 + 0.25) / 3)
-    assert _loss([weighted]) == _loss([weighted, weighted]) == pytest.approx((0 + 2 + 0.125) / 3)
-    assert _loss([weighted.joined(weighted)]) == pytest.approx(_loss([weighted]))
+    plain = HeldAnswers(margins, np.ones(3), TWO_CLASSES)
+    weighted = HeldAnswers(margins, np.ones(3), TWO_CLASSES, weights)
+    assert plain.loss == pytest.approx((0 + 1 + 0.25) / 3)
+    assert weighted.loss == pytest.approx((0 + 2 + 0.125) / 3)
+    assert HeldAnswers.averaged([weighted, weighted]).loss == weighted.loss
+    assert HeldAnswers.joined([weighted, weighted]).loss == pytest.approx(weighted.loss)
 
 
 def test_weights_of_one_change_nothing():

@@ -250,7 +250,7 @@ def test_works_in_pipelines_and_searches(table):
     assert "outside the proof" in " ".join(certificate.assumptions)
 
 
-def test_more_classes_go_through_one_versus_rest():
+def test_the_linear_classifier_takes_more_classes_through_one_versus_rest():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 150)
     X = np.eye(3)[y] + 0.2 * rng.normal(size=(150, 3))
@@ -301,8 +301,10 @@ class TestBadInput:
         X, y = table
         with pytest.raises(LabelError, match="1 class only"):
             PBGNetClassifier().fit(X, np.ones(len(y)))
-        with pytest.raises(LabelError, match=r"3 classes.*OneVsRest"):
-            PBGNetClassifier().fit(X, np.arange(len(y)) % 3)
+        with pytest.raises(LabelError, match=r"3 classes.*Use PBGNetClassifier"):
+            PBGDClassifier().fit(X, np.arange(len(y)) % 3)
+        with pytest.raises(LabelError, match="all text, all numbers or all true/false"):
+            PBGNetClassifier().fit(X, np.array([1, "a"] * 200, dtype=object))
 
     def test_missing_values_and_infinity(self, table):
         X, y = table

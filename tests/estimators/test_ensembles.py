@@ -14,6 +14,7 @@ from pbgnet.estimators.ensembles import (
     encodings,
     ensemble_recipe,
 )
+from pbgnet.estimators.images import Layout
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import EnsembleCourse
 
@@ -33,7 +34,7 @@ def numbers_of(n_columns, n=40):
 def recipe_of(table):
     return ensemble_recipe(
         table,
-        hidden_layer_sizes=auto_hidden_layer_sizes(table),
+        Layout(auto_hidden_layer_sizes(table)),
         aggregation=make_aggregation("fourier"),
         n_members=5,
         learning_rate=0.1,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -257,3 +258,11 @@ def test_it_is_a_scikit_learn_estimator(table):
     assert len(again.classifier_.estimators_) == 7
     assert np.array_equal(again.predict(X), clone(again).fit(X, y).predict(X))
     assert not hasattr(make_certified_pipeline(RidgeClassifier()).fit(X, y), "predict_proba")
+
+
+def test_the_cells_of_the_confusion_matrix_are_bounded():
+    X, y = load_wine(return_X_y=True)
+    fitted = make_certified_pipeline(LogisticRegression(), confusion=True, random_state=0).fit(X, y)
+    cells = {(claim.given_class, claim.answered) for claim in fitted.certificate_.confusion}
+    assert cells == {(a, b) for a in "012" for b in "012" if a != b}
+    assert fitted.verify(X, y).ok

@@ -47,7 +47,7 @@ def test_a_refit_that_fails_leaves_the_old_fit_whole(name):
     before = state(estimator, frame)
     for X, target, options in (
         (other, ["one"] * 90, {}),
-        (other, [0, 1, 2] * 30, {}),
+        (other, np.array([0, "one", 2] * 30, dtype=object), {}),
         (other, labels[:-1], {}),
         (sparse.csr_array(np.full((90, 3), np.inf)), labels, {}),
         (other, np.r_[labels[:-1], [None]], {}),
@@ -65,7 +65,7 @@ def test_a_refit_that_fails_leaves_the_old_fit_whole(name):
 
 
 @pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("step", ["certify_prepared", "_warn_of_the_fit"])
+@pytest.mark.parametrize("step", ["certify_prepared", "warn_of_the_fit"])
 def test_a_refit_that_is_stopped_late_leaves_the_old_fit_whole(name, step, monkeypatch):
     class Interrupted(BaseException):
         """Like a key press."""

@@ -17,7 +17,7 @@ def cannot(estimator):
 @parametrize_with_checks(
     [
         PBGNetClassifier(n_members=2, max_epochs=20),
-        PBGNetClassifier((3, 2), algorithm="pbgnet", solver="adam", max_epochs=3),
+        PBGNetClassifier((6,), algorithm="pbgnet", solver="adam", max_epochs=20),
         PBGNetClassifier((4,), algorithm="mlp", max_epochs=20),
         PBGDClassifier(),
     ],

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy import sparse
 
 from pbgnet.certificates import certifiable, evaluate
 from pbgnet.estimators import PBGNetClassifier
+from pbgnet.networks import TWO_CLASSES
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e153, 1e154, 1e200, 1e300])
@@ -16,9 +16,8 @@ def test_predict_of_sparse_rows_is_the_vote_that_was_certified(scale):
     y = rows[:, 0] > 0
     thin = sparse.csr_array(rows)
     classifier = PBGNetClassifier((3,), max_epochs=3, random_state=0).fit(thin, y)
-    certified = evaluate(
-        certifiable(classifier.network_), thin, torch.tensor(np.where(y, 1.0, -1.0))
-    )  # as certificates see rows: filled in
+    # As certificates see rows: filled in.
+    certified = evaluate(certifiable(classifier.network_), thin, y.astype(int), TWO_CLASSES)
     found = classifier.decision_function(thin)
     np.testing.assert_allclose(found, certified.output, rtol=0, atol=2 * certified.error)
     assert np.array_equal(classifier.predict(thin), classifier.predict(rows))

@@ -257,7 +257,7 @@ def test_in_a_browser_all_pictures_are_there_and_nothing_is_fetched(browser, sma
 
 
 def test_the_grid_tells_what_a_study_is_about():
-    assert {name: kind_of(StudyResults(load_study(name), ())) for name in study_names()} == {
+    assert {name: kind_of(StudyResults(load_study(name), ())) for name in study_names("grid")} == {
         "exact": "main",
         "paper": "main",
         "sample-size": "sample-size",

@@ -1,12 +1,11 @@
-"""The log loss around the layers: its value, its derivative, and where it is cut."""
+"""The losses around the layers: their values, their derivatives, and where the log loss is cut."""
 
 import math
 
 import pytest
 import torch
 
-from pbgnet.kernels import layers_torch
-from pbgnet.kernels.layers_torch import SMALLEST_CHANCE, log_loss
+from pbgnet.kernels.layers_torch import SMALLEST_CHANCE, linear_loss, log_loss, softmax_loss
 
 DTYPES = [torch.float32, torch.float64]
 
@@ -71,6 +70,61 @@ def test_the_cut_is_a_tangent():
 
 def test_the_linear_loss_gives_up_where_the_log_loss_does_not():
     output, y = torch.tensor([[-0.999, 0.0, 0.999]]), torch.ones(3)
-    linear, log = layers_torch.linear_loss(output, y)[1], log_loss(output, y)[1]
+    linear, log = linear_loss(output, y)[1], log_loss(output, y)[1]
     assert linear[0, 0] == linear[0, 2]
     assert log[0, 0] < 100 * log[0, 1] < 0
+
+
+CODE = torch.tensor([[-1, -1, -1], [1, -1, 1], [-1, 1, 1], [1, 1, -1]], dtype=torch.float64)
+
+
+def draw_classes(n=40, *, shared=False, n_replicas=2, seed=0):
+    """Outputs, the signs of the true classes, and their places."""
+    generator = torch.Generator().manual_seed(seed)
+    output = 2 * torch.rand(n_replicas, n, 3, generator=generator, dtype=torch.float64) - 1
+    places = torch.randint(4, (n,) if shared else (n_replicas, n), generator=generator)
+    return output, CODE[places], places.expand(n_replicas, n)
+
+
+@pytest.mark.parametrize("loss", [linear_loss, log_loss])
+@pytest.mark.parametrize("shared", [True, False])
+def test_several_outputs_count_alike(loss, shared):
+    output, y, _ = draw_classes(shared=shared)
+    value, slope = loss(output, y)
+    per_output = [loss(output[..., j], y[..., j]) for j in range(3)]
+    torch.testing.assert_close(value, torch.stack([each[0] for each in per_output]).mean(dim=0))
+    torch.testing.assert_close(slope, torch.stack([each[1] for each in per_output], dim=-1) / 3)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_row_with_a_weight_counts_as_often_in_all_outputs(shared):
+    output, y, _ = draw_classes(4, shared=shared)
+    weight = torch.tensor([2.0, 1.0, 0.0, 1.0], dtype=torch.float64)
+    value, slope = log_loss(output, y, weight)
+    repeated, _ = log_loss(output[:, [0, 0, 1, 3]], y[..., [0, 0, 1, 3], :])
+    torch.testing.assert_close(value, repeated)
+    assert not slope[:, 2].any()
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_softmax_loss_is_the_cross_entropy_of_the_scores(shared, weighted):
+    output, y, places = draw_classes(shared=shared)
+    weight = torch.rand(40, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    leaf = output.clone().requires_grad_()
+    log_temperature = torch.tensor([0.5, 3.0], dtype=torch.float64, requires_grad=True)
+    scores = log_temperature.exp()[:, None, None] * (leaf[..., None, :] * CODE).mean(dim=-1)
+    losses = torch.nn.functional.cross_entropy(scores.flatten(0, 1), places.flatten(), reduction="none")
+    expected = (losses.view(2, 40) * (weight if weighted else 1.0)).mean(dim=1)
+    expected.sum().backward()
+    found = softmax_loss(output, y, CODE, log_temperature.detach(), weight if weighted else None)
+    for value, right in zip(found, (expected.detach(), leaf.grad, log_temperature.grad), strict=True):
+        torch.testing.assert_close(value, right, rtol=1e-12, atol=1e-15)
+
+
+def test_the_softmax_loss_is_finite_at_any_temperature():
+    output, y, _ = draw_classes(5)
+    found = softmax_loss(output.float(), y.float(), CODE.float(), torch.tensor([-30.0, 12.0]).double())
+    assert all(bool(value.isfinite().all()) for value in found)
+    assert found[0][0].item() == pytest.approx(math.log(4), rel=1e-5), "cold classes are all as likely"
+    assert [value.dtype for value in found] == [torch.float64, torch.float32, torch.float64]

@@ -476,6 +476,19 @@ def test_linear_loss(dtype, n, shared):
     torch.testing.assert_close(slope, wanted_slope, rtol=2e-7 if dtype == torch.float32 else 1e-15, atol=0)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_linear_loss_of_several_outputs(shared):
+    generator = torch.Generator().manual_seed(0)
+    output = (2 * torch.rand(3, 300, 7, generator=generator) - 1).to(DEVICE)
+    y = torch.where(torch.rand((300, 7) if shared else (3, 300, 7), generator=generator) < 0.5, 1.0, -1.0)
+    for found, wanted in zip(
+        layers_triton.linear_loss(output, y.to(DEVICE)),
+        layers_torch.linear_loss(output, y.to(DEVICE)),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, wanted, rtol=2e-7, atol=0)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(2, 1, 1), (3, 10, 11), (2, 5, 300), (1, 33, 129)])
 def test_nodes_are_those_of_the_reference(shape, dtype):

@@ -10,16 +10,15 @@ from scipy import sparse
 from pbgnet.aggregation import MonteCarlo, sign_probabilities, sign_vectors
 from pbgnet.exceptions import DomainError, ShapeError, UncertifiedError
 from pbgnet.networks import (
+    TWO_CLASSES,
     AggregatedNetwork,
     Architecture,
     SignNetwork,
     TanhNetwork,
     append_one,
-    class_indices,
     draw_signs,
     initial_weights,
     prepare_rows,
-    vote_shares,
 )
 
 HIDDEN = [(), (3,), (4, 3)]
@@ -220,12 +219,8 @@ def test_a_first_layer_refuses_rows_of_other_lengths():
         first.means(rows[:, :3])
 
 
-def test_ties_are_the_first_class_and_shares_add_up():
+def test_ties_are_the_first_class():
     output = np.array([-1.0, -1e-300, -0.0, 0.0, 1e-300, 0.2, 1.0])
-    assert class_indices(output).tolist() == [0, 0, 0, 0, 1, 1, 1]
-    assert class_indices(output).dtype == np.int64
-    shares = vote_shares(output)
-    assert shares.shape == (7, 2)
-    assert (shares.sum(axis=1) == 1).all()
-    assert shares[[0, 3, 6]].tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
-    assert np.abs(shares[:, 1] - shares[:, 0] - output).max() < 1e-15
+    assert TWO_CLASSES.decode(output).tolist() == [0, 0, 0, 0, 1, 1, 1]
+    assert TWO_CLASSES.decode(output).dtype == np.int64
+    np.testing.assert_array_equal(TWO_CLASSES.scores(output), np.stack([-output, output], axis=1))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pbgnet.certificates import CertifiedModel, PriorRecord, certify_network
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import AggregatedNetwork, make_code
 from pbgnet.report import render_report
 
 
@@ -66,3 +66,29 @@ def subject() -> Subject:
 @pytest.fixture(scope="session")
 def make() -> Any:
     return make_subject
+
+
+def make_classes_subject(n_classes=4, n=600, noise=1.2, label=lambda k: f"kind {k}", **terms) -> Subject:
+    """Certify a linear network with several outputs on rows near the code of their class."""
+    rng, code = np.random.default_rng(1), make_code("auto", n_classes)
+    places = np.arange(n) % n_classes
+    X = code.matrix[places] + noise * rng.normal(size=(n, code.n_outputs))
+    weights = 2.0 * torch.eye(code.n_outputs, dtype=torch.float64)
+    labels = [label(k) for k in range(n_classes)]
+    model = certify_network(
+        AggregatedNetwork([weights], intercept=False),
+        X,
+        [labels[k] for k in places],
+        classes=labels,
+        prior=PriorRecord("pretrained", "trained on other rows", n_rows=n // 2),
+        prior_rows=range(n // 2),
+        certified_rows=range(n // 2, n),
+        certificate="held-out",
+        **terms,
+    )
+    return Subject(model, [], X, [labels[k] for k in places])
+
+
+@pytest.fixture(scope="session")
+def make_classes() -> Any:
+    return make_classes_subject

@@ -89,3 +89,25 @@ def test_the_charts_follow_the_readers_scheme(browser, subject, tmp_path, scheme
     browser.open(subject.render(), f"--screenshot={picture}", "--window-size=600,900", *options)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 20_000  # an empty page is smaller
+
+
+def test_the_confusion_matrix_scrolls_inside_its_box(browser, make_classes):
+    """On a telephone the page keeps its width, however many classes and however long their names."""
+    page = escape(make_classes(12, n=900, confusion=True, label=lambda k: f"{k} {'long' * k}").render())
+    widths = (390, 1280)
+    frames = "".join(
+        f'<iframe srcdoc="{page}" width="{width}" height="900" frameborder="0"></iframe>' for width in widths
+    )
+    script = MEASURE.replace(
+        "{{overflow:",
+        '{{box: page.querySelector(".scroll").clientWidth, '
+        'inside: page.querySelector(".scroll").scrollWidth, '
+        'small: parseFloat(getComputedStyle(page.querySelector(".confusion small")).fontSize), overflow:',
+    )
+    dom = browser.open(script.format(frames=frames), "--dump-dom", "--virtual-time-budget=4000").stdout
+    narrow, wide = read_measures(dom)
+    for layout in (narrow, wide):
+        assert layout["overflow"] <= 0, layout
+        assert layout["box"] < layout["width"]
+        assert layout["small"] >= 10
+    assert narrow["inside"] > narrow["box"]

@@ -107,11 +107,16 @@ def test_thinning_keeps_ends_and_extremes(values):
     assert [min(values), max(values)] == [min(v for _, v in kept), max(v for _, v in kept)]
 
 
+def voted(output, signs):
+    """Return the shares of two classes, and whether the vote is right."""
+    return np.stack([(1 - output) / 2, (1 + output) / 2], axis=1), np.where(output > 0, 1.0, -1.0) == signs
+
+
 def test_bins_count_every_row_once_and_in_its_place():
     rng = np.random.default_rng(0)
     output, signs = rng.uniform(-1, 1, 2000), rng.choice([-1.0, 1.0], 2000)
     output[:2] = [1.0, -1.0]  # the last bin holds its end
-    bins = reliability_bins(output, signs)
+    bins = reliability_bins(*voted(output, signs))
     assert len(bins) == 10
     assert sum(bin.count for bin in bins) == 2000
     assert sum(bin.right for bin in bins) == int((np.sign(output) == signs).sum())
@@ -123,9 +128,9 @@ def test_bins_count_every_row_once_and_in_its_place():
 
 
 def test_limits_are_those_of_clopper_and_pearson():
-    (bin,) = reliability_bins(np.full(20, 0.9), np.ones(20), 1)
+    (bin,) = reliability_bins(*voted(np.full(20, 0.9), np.ones(20)), 1)
     assert bin.interval == pytest.approx((0.025 ** (1 / 20), 1.0))
-    (bin,) = reliability_bins(np.full(20, 0.9), -np.ones(20), 1)
+    (bin,) = reliability_bins(*voted(np.full(20, 0.9), -np.ones(20)), 1)
     assert bin.interval == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
 
 
@@ -133,20 +138,40 @@ def test_a_calibrated_vote_lies_on_the_diagonal():
     rng = np.random.default_rng(1)
     output = rng.uniform(-1, 1, 200_000)
     signs = np.where(rng.uniform(size=output.size) < (1 + output) / 2, 1.0, -1.0)
-    for bin in reliability_bins(output, signs):
+    for bin in reliability_bins(*voted(output, signs)):
         assert bin.accuracy == pytest.approx(bin.share, abs=0.02)
 
 
+def test_the_share_of_an_answer_may_be_small_where_classes_are_many():
+    shares = np.array([[0.3, 0.36, 0.34], [0.1, 0.0, 0.9], [0.0, 0.0, 1.0]])
+    bins = reliability_bins(shares, np.array([False, True, True]), 10)
+    assert [(round(bin.low, 9), bin.count, bin.right) for bin in bins] == [(0.3, 1, 0), (0.9, 2, 2)]
+    chart = svg(reliability_chart(bins, 3))
+    assert "share of the answer" in chart
+    assert "share 0.36: 0 of 1 right" in chart
+
+
 def test_margins_tell_wrong_from_right():
-    chart = svg(margin_chart(np.array([-0.9, -0.05, 0.5, 0.99, 1.0])))
+    margins = np.array([-0.9, -0.05, 0.5, 0.99, 1.0])
+    chart = svg(margin_chart(margins, margins > 0))
     assert "2 of 5 rows have a margin of at most 0" in chart
     assert chart.count('class="bar wrong"') == 2
     assert chart.count('class="bar certified"') == 2
 
 
+def test_of_several_classes_a_positive_margin_may_be_wrong():
+    """The colour says so, not the side; and the axis ends where the scores do."""
+    chart = margin_chart(np.array([0.05, 0.051, 0.052, 0.15]), np.array([True, False, True, True]), 10)
+    bars = [m.attributes for m in chart.marks if m.kind == "rect"][:3]
+    assert [bar["class"] for bar in bars] == ["bar certified", "bar wrong", "bar certified"]
+    assert float(bars[0]["height"]) == pytest.approx(2 * float(bars[1]["height"]), rel=1e-3)
+    assert "1 are answered wrong" in chart.description
+    assert {"-0.2", "0.2"} <= {m.text for m in chart.marks}
+
+
 def test_one_row_is_enough_to_draw():
-    assert "1 of 1 right" in svg(reliability_chart(reliability_bins(np.array([0.3]), np.array([1.0]))))
-    assert "<svg" in svg(margin_chart(np.array([0.3])))
+    assert "1 of 1 right" in svg(reliability_chart(reliability_bins(*voted(np.array([0.3]), 1.0))))
+    assert "<svg" in svg(margin_chart(np.array([0.3]), np.array([True])))
 
 
 def test_a_bound_never_shrinks_in_print():

@@ -135,13 +135,13 @@ def test_many_bins_are_taken_together(monkeypatch):
 
 def test_a_wide_table_costs_few_votes(monkeypatch):
     asked = []
-    real = module._vote_share
+    real = module._shares
 
-    def counted(network, features):
-        share = real(network, features)
-        return lambda cells: asked.append(len(cells)) or share(cells)
+    def counted(model, features):
+        shares = real(model, features)
+        return lambda cells: asked.append(len(cells)) or shares(cells)
 
-    monkeypatch.setattr(module, "_vote_share", counted)
+    monkeypatch.setattr(module, "_shares", counted)
     wide = np.random.default_rng(2).normal(size=(N, 600))
     effects = column_effects(certified(wide, weight_of=lambda name: float(name == "x7")), wide)
     assert sum(asked) < 70_000
@@ -166,14 +166,14 @@ def test_what_hardly_any_row_has_is_not_named():
 def test_a_flat_curve_has_no_threshold_and_no_words():
     flat = made([0.3, 0.3, 0.3], [0.3, 0.3, 0.4])
     assert effect_words(flat) == []
-    (section,) = effect_sections(module.Effects((flat,), (("c", 0.1),), 9), "'yes'")
+    (section,) = effect_sections(module.Effects((flat,), (("c", 0.1),), 9), ("'no'", "'yes'"))
     assert section["chart"].description == "No threshold stands out."
 
 
 def test_charts_share_their_scale():
     """So that what matters more looks as if it does."""
     steep, gentle = made([0.1, 0.9], [0.5, 0.5]), made([0.4, 0.5], [0.5, 0.5])
-    first, second = effect_sections(module.Effects((steep, gentle), (), 9), "'yes'")
+    first, second = effect_sections(module.Effects((steep, gentle), (), 9), ("'no'", "'yes'"))
     assert grid_lines(first["chart"]) == grid_lines(second["chart"])
     assert rise(first["chart"]) == pytest.approx(8 * rise(second["chart"]), rel=0.02)
 
@@ -220,3 +220,22 @@ def test_the_page_shows_it(found):
     assert "Which thresholds matter" not in render_report(
         constant, [], frame(), np.array(["no", "yes"] * (N // 2))
     )
+
+
+def test_of_several_classes_the_one_that_moves_most_is_shown(make_classes):
+    """Compared with rows varied by hand: half the sum of all changes, and the class with most of them."""
+    subject = make_classes(4)
+    model, effects = subject.model, column_effects(subject.model, subject.X)
+    rows = np.random.default_rng(0).permutation(model.certified_rows)[:200]
+    for effect in effects.shown:
+        column = int(effect.grid.name.removeprefix("x"))
+        means = []
+        for value in effect.grid.cells:
+            varied = subject.X[rows].copy()
+            varied[:, column] = value
+            means.append(model.predict_proba(varied).mean(axis=0))
+        assert effect.levels == pytest.approx(np.array(means)[:, effect.answer], abs=1e-6)
+        assert effect.answer == np.array(means).var(axis=0).argmax()
+        assert 0 < effect.importance < 1
+    (first, *_) = effect_sections(effects, model.inputs.classes.names)
+    assert first["chart"].title.startswith(f"Share of 'kind {effects.shown[0].answer}' by x")

@@ -11,7 +11,11 @@ from pbgnet.validation import as_double, broadcast, check_finite, check_kind, ch
 
 
 def tree_divergence(
-    weights: Sequence[Tensor], prior_weights: Sequence[Tensor], *, validate_args: bool = True
+    weights: Sequence[Tensor],
+    prior_weights: Sequence[Tensor],
+    *,
+    n_positions: int = 1,
+    validate_args: bool = True,
 ) -> Tensor:
     r"""KL divergence between the Gaussian posterior and prior over the tree's weights (paper, Eq. 17).
 
@@ -26,12 +30,17 @@ def tree_divergence(
     `KL = KL(uniform || uniform) + 1/r sum_j KL(Q_j || P_j)`, of which the first term is 0. Hidden layers
     count as for one output, since all trees repeat them alike.
 
+    A first layer may be a convolution: each of its filters is the mean of a neuron at every position, whose
+    weights are drawn apart. So the first layer counts once per position.
+
     Parameters
     ----------
     weights : sequence of Tensor, shapes (..., d_k, d_{k-1}) or, with intercepts, (..., d_k, d_{k-1} + 1)
         Posterior means, first layer first. Leading axes are replicas.
     prior_weights : sequence of Tensor
         Prior means of the same shapes; leading axes broadcast.
+    n_positions : int, default=1
+        How many neurons share the mean of each row of the first weights.
     validate_args : bool, default=True
         Check that everything is finite, which on a GPU waits for the device.
 
@@ -50,12 +59,12 @@ def tree_divergence(
     tensor(4.5000, dtype=torch.float64)
     """
     posterior, prior = _as_layers("weights", weights), _as_layers("prior_weights", prior_weights)
-    _check_shapes(posterior, prior)
+    _check_shapes(posterior, prior, positive_int("n_positions", n_positions))
     if validate_args:
         for k, (w, u) in enumerate(zip(posterior, prior, strict=True), start=1):
             check_finite(f"weights of layer {k}", w.detach(), "Usually training has diverged.")
             check_finite(f"prior_weights of layer {k}", u.detach())
-    factors = tree_factors([weight.shape[-2] for weight in posterior])
+    factors = tree_factors([weight.shape[-2] for weight in posterior], n_positions)
     halves = {
         f"layer {k}": 0.5 * factor * (w - u).square().sum(dim=(-2, -1))
         for k, (factor, w, u) in enumerate(zip(factors, posterior, prior, strict=True), start=1)
@@ -63,8 +72,10 @@ def tree_divergence(
     return torch.stack(broadcast(**halves)).sum(dim=0)
 
 
-def tree_factors(n_neurons: Sequence[int]) -> list[float]:
+def tree_factors(n_neurons: Sequence[int], n_positions: int = 1) -> list[float]:
     """Return how often a tree repeats each layer, for numbers of neurons d_1, ..., d_L; the mean over trees.
+
+    Where the first layer is a convolution its number is that of the filters, each of them at all positions.
 
     Examples
     --------
@@ -75,7 +86,8 @@ def tree_factors(n_neurons: Sequence[int]) -> list[float]:
     check_kind("n_neurons", n_neurons, list, tuple)
     sizes = [positive_int("n_neurons", size) for size in n_neurons]
     try:
-        return [math.prod(sizes[k + 1 :]) / sizes[-1] for k in range(len(sizes))]
+        positions = [positive_int("n_positions", n_positions), *[1] * len(sizes)]
+        return [positions[k] * math.prod(sizes[k + 1 :]) / sizes[-1] for k in range(len(sizes))]
     except OverflowError as error:
         raise DomainError(
             f"A tree of {len(sizes)} layers repeats more weights than can be counted."
@@ -88,7 +100,7 @@ def _as_layers(name: str, tensors: Sequence[Tensor] | Tensor) -> list[Tensor]:
     return [as_double(f"{name} of layer {k}", tensor) for k, tensor in enumerate(tensors, start=1)]
 
 
-def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor]) -> None:
+def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor], n_positions: int) -> None:
     if not weights or len(weights) != len(prior_weights):
         raise ShapeError(
             f"Posterior and prior need the same number of layers, at least one; got {len(weights)} and "
@@ -104,7 +116,7 @@ def _check_shapes(weights: Sequence[Tensor], prior_weights: Sequence[Tensor]) ->
             raise ShapeError(f"Layer {k} has weights of shape {tuple(w.shape)}: no neurons or no inputs.")
         broadcast(weights=w[..., 0, 0], prior_weights=u[..., 0, 0])
     for k in range(1, len(weights)):
-        below, inputs = weights[k - 1].shape[-2], weights[k].shape[-1]
+        below, inputs = weights[k - 1].shape[-2] * (n_positions if k == 1 else 1), weights[k].shape[-1]
         if inputs not in (below, below + 1):
             raise ShapeError(
                 f"Layer {k + 1} takes {inputs} inputs but layer {k} has {below} neurons; expected {below}, "

@@ -5,6 +5,10 @@ errs, a single network is right with probability at most 1/2, so this loss has m
 `q = P(Bin(T, 1/2) <= k)`; Markov's inequality turns a bound B on its mean, with divergence `T K`,
 into the bound `B / q` on the error rate. T = 1, k = 0 is the paper's factor 2. Proof:
 docs/theory/certificates.md, section 4.
+
+With several classes a network is looked at through one of its outputs, and where the vote errs it is right
+with probability at most `1 - D / 2`, D the distance of the code: then `q = P(Bin(T, 1 - D / 2) <= k)`
+(docs/theory/outputs.md).
 """
 
 import functools
@@ -95,7 +99,16 @@ def vote_loss_error(n_networks: int, n_right: int, margin_error: float = 0.0) ->
     return min(1.0, _margin_slope(total, right) * _check_margin_error(margin_error) + BETA_RELATIVE_ERROR)
 
 
-def vote_quantile(n_networks: int, n_right: int, margin_error: float = 0.0) -> float:
+def check_distance(distance: object) -> Fraction:
+    """Return the distance of a code as an exact number in (0, 1]."""
+    if isinstance(distance, bool) or not isinstance(distance, int | Fraction) or not 0 < distance <= 1:
+        raise DomainError(f"distance must be 1 or a Fraction between 0 and 1, got {distance!r:.60}.")
+    return Fraction(distance)
+
+
+def vote_quantile(
+    n_networks: int, n_right: int, margin_error: float = 0.0, distance: Fraction | int = 1
+) -> float:
     """Return the smallest loss a row can have where the vote errs, rounded down.
 
     Parameters
@@ -105,11 +118,13 @@ def vote_quantile(n_networks: int, n_right: int, margin_error: float = 0.0) -> f
     margin_error : float, default=0.0
         The error of the outputs of the classifier that is deployed. The vote it computes may
         err where the exact margin is as large as that.
+    distance : Fraction or int, default=1
+        D: the share of outputs in which two classes differ at least; 1 for two classes.
 
     Returns
     -------
     float
-        `q = P(Bin(T, 1/2) <= k)` from whole numbers, less the slope of the loss times the error.
+        `q = P(Bin(T, 1 - D/2) <= k)` from whole numbers, less the slope of the loss times the error.
 
     Examples
     --------
@@ -118,7 +133,7 @@ def vote_quantile(n_networks: int, n_right: int, margin_error: float = 0.0) -> f
     (0.5, 0.875, 0.8125)
     """
     total, right = check_vote(n_networks, n_right)
-    q, error = _half_tail(total, right), _check_margin_error(margin_error)
+    q, error = _tail(total, right, check_distance(distance)), _check_margin_error(margin_error)
     if error == 0.0:
         return q
     return max(0.0, math.nextafter(q - math.nextafter(_margin_slope(total, right) * error, 1.0), 0.0))
@@ -135,6 +150,7 @@ def vote_bound(
     weights: ArrayLike | Tensor | None = None,
     *,
     margin_error: float = 0.0,
+    distance: Fraction | int = 1,
 ) -> FloatOrArray:
     """Bound the error rate of the vote through T networks of which at most k are right.
 
@@ -152,7 +168,7 @@ def vote_bound(
         T and k, fixed before the certified examples were seen (`choose_vote`).
     c, weights : array_like, shape (J,), optional
         Given: B is `catoni_mixture_bound`. Not given: `seeger_bound` with Maurer's constant.
-    margin_error : float, default=0.0
+    margin_error, distance
         As in `vote_quantile`.
 
     Examples
@@ -175,7 +191,7 @@ def vote_bound(
         bound = seeger_bound(risk, total * k, n, delta, constant="maurer")
     else:
         bound = catoni_mixture_bound(risk, total * k, n, delta, c, weights)
-    return divide_up(bound, vote_quantile(total, right, margin_error))
+    return divide_up(bound, vote_quantile(total, right, margin_error, distance))
 
 
 def divide_up(bound: FloatOrArray, quantile: float) -> FloatOrArray:
@@ -189,14 +205,16 @@ def divide_up(bound: FloatOrArray, quantile: float) -> FloatOrArray:
 
 
 @functools.lru_cache(maxsize=4096)
-def _half_tail(total: int, right: int) -> float:
-    """P(Bin(T, 1/2) <= k) from whole numbers, rounded down."""
-    term = count = 1
+def _tail(total: int, right: int, distance: Fraction) -> float:
+    """P(Bin(T, 1 - D/2) <= k) from whole numbers, rounded down."""
+    wrong = Fraction(distance) / 2
+    a, b = wrong.numerator, wrong.denominator
+    term = count = a**total  # of C(T, j) (b - a)^j a^(T - j), from j = 0 on
     for j in range(right):
-        term = term * (total - j) // (j + 1)
+        term = term * ((total - j) * (b - a)) // ((j + 1) * a)
         count += term
-    exact = Fraction(count, 2**total)
-    nearest = count / 2**total
+    exact = Fraction(count, b**total)
+    nearest = count / b**total
     return nearest if nearest <= exact else math.nextafter(nearest, 0.0)
 
 

@@ -8,6 +8,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from pbgnet.bounds.mixture import GRID_SIZE, catoni_grid, grids, mixture_root
 from pbgnet.bounds.pac_bayes import check_bound_arguments, seeger_bound
-from pbgnet.bounds.vote import check_vote, vote_bound, vote_losses, vote_quantile
+from pbgnet.bounds.vote import check_distance, check_vote, vote_bound, vote_losses, vote_quantile
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64
 
@@ -26,19 +27,23 @@ from pbgnet.validation import as_float64
 _MANY = (14, 16, 18, 21, 24, 28, 33, 39, 46, 55, 66, 80, 100, 150, 220, 330, 500, 1000, 2200, 5000)
 _NETWORKS = (*range(1, 13), *_MANY)
 
-# Thresholds k from q = 1/2 on (below, the bound is more than doubled) until q is so near 1 that a
+# Thresholds k from about q = 1/2 on (below, the bound is more than doubled) until q is so near 1 that a
 # larger k only adds to the loss; for large T every third of a standard deviation.
 _DEVIATIONS = np.arange(0.0, 3.9, 0.3)
 
 
-def _thresholds(total: int) -> list[int]:
-    spread = math.sqrt(total) / 2.0
-    near = {math.ceil((total - 1) / 2 + spread * deviation) for deviation in _DEVIATIONS}
+def _thresholds(total: int, right: float) -> list[int]:
+    middle, spread = total * right - 0.5, math.sqrt(total * right * (1.0 - right))
+    near = {math.ceil(middle + spread * deviation) for deviation in _DEVIATIONS}
     return sorted(k for k in near if k < total)
 
 
-# The pairs (T, k) that `choose_vote` compares.
-VOTE_GRID: tuple[tuple[int, int], ...] = tuple((T, k) for T in _NETWORKS for k in _thresholds(T))
+@functools.lru_cache(maxsize=64)
+def vote_grid(distance: Fraction | int = 1) -> tuple[tuple[int, int], ...]:
+    """Return the pairs (T, k) that `choose_vote` compares, for the distance D of a code."""
+    right = float(1 - check_distance(distance) / 2)
+    return tuple((T, k) for T in _NETWORKS for k in _thresholds(T, right))
+
 
 # Margins are shared between the points of a grid before the losses are averaged, linearly, so that the
 # linear loss stays exact. The losses on the grid are computed once.
@@ -72,7 +77,8 @@ def choose_vote(
     delta: float,
     *,
     mixture: bool = False,
-    candidates: Sequence[tuple[int, int]] = VOTE_GRID,
+    distance: Fraction | int = 1,
+    candidates: Sequence[tuple[int, int]] | None = None,
 ) -> VoteChoice:
     """Choose (T, k) for margins and a divergence that were measured without the certified rows.
 
@@ -88,8 +94,10 @@ def choose_vote(
         Probability that the bound may fail.
     mixture : bool, default=False
         Choose for `catoni_mixture_bound` on its own `catoni_grid` rather than for `seeger_bound`.
-    candidates : sequence of (int, int), default=VOTE_GRID
-        The pairs (T, k) to compare.
+    distance : Fraction or int, default=1
+        D, as in `vote_quantile`.
+    candidates : sequence of (int, int), optional
+        The pairs (T, k) to compare; those of `vote_grid` unless given.
 
     Returns
     -------
@@ -107,7 +115,8 @@ def choose_vote(
     >>> round(doubled.expected_bound, 4)
     0.0213
     """
-    pairs = tuple(check_vote(*pair) for pair in candidates)
+    share = check_distance(distance)
+    pairs = tuple(check_vote(*pair) for pair in (vote_grid(share) if candidates is None else candidates))
     if not pairs:
         raise DomainError("candidates must hold at least one pair (T, k).")
     m = as_float64("margins", margins)
@@ -118,10 +127,11 @@ def choose_vote(
         raise ShapeError("divergence, n and delta must be one number each.")
     linear_losses = vote_losses(m, 1, 0)  # checks the margins
     risks = _loss_table(pairs) @ _shares(linear_losses)
-    best = pairs[int(np.argmin(_expected_bounds(np.minimum(risks, 1.0), arguments, pairs, mixture)))]
+    bounds = _expected_bounds(np.minimum(risks, 1.0), arguments, pairs, mixture, share)
+    best = pairs[int(np.argmin(bounds))]
     risk = float(np.mean(vote_losses(m, *best)))
     c = catoni_grid(risk, best[0] * divergence, n, delta) if mixture else None
-    bound = float(vote_bound(risk, divergence, n, delta, *best, c))
+    bound = float(vote_bound(risk, divergence, n, delta, *best, c, distance=share))
     return VoteChoice(*best, expected_risk=risk, expected_bound=bound)
 
 
@@ -130,6 +140,7 @@ def _expected_bounds(
     arguments: tuple[Tensor, Tensor, Tensor, Tensor],
     pairs: tuple[tuple[int, int], ...],
     mixture: bool,
+    distance: Fraction,
 ) -> NDArray[np.float64]:
     """Return what `vote_bound` says for each pair, not rounded outward: it serves to compare."""
     _, k, n, delta = arguments
@@ -141,7 +152,7 @@ def _expected_bounds(
         bounds = mixture_root(q, k, n, delta, c, uniform).numpy()
     else:
         bounds = np.asarray(seeger_bound(q, k, n, delta, constant="maurer"))
-    quantiles = np.maximum([vote_quantile(*pair) for pair in pairs], np.finfo(float).tiny)
+    quantiles = np.maximum([vote_quantile(*pair, distance=distance) for pair in pairs], np.finfo(float).tiny)
     return np.asarray(np.minimum(bounds / quantiles, 1.0))
 
 

@@ -324,16 +324,21 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
 
 
 def _largest_size(certificate: Certificate) -> int:
-    """Return how many bytes the tensors of a model can take: two numbers per weight, up to three per row."""
+    """Return how many bytes the tensors of a model can take: two numbers per weight, some per row."""
     numbers = 2 * sum(math.prod(shape) for shape in _shapes(certificate.network.network))
-    return min(LARGEST_WEIGHTS, 8 * (numbers + 3 * certificate.n_rows_total) + LARGEST_HEADER)
+    # A place, a fingerprint, and a margin of each output at most.
+    per_row = 2 + certificate.network.network.n_outputs
+    return min(LARGEST_WEIGHTS, 8 * (numbers + per_row * certificate.n_rows_total) + LARGEST_HEADER)
 
 
 def _shapes(record: NetworkRecord) -> list[tuple[int, ...]]:
     """Return the shapes of the weights, first layer first."""
-    sizes = (record.n_features, *record.hidden_layer_sizes, 1)
+    sizes = (record.n_features, *record.hidden_layer_sizes, record.n_outputs)
     members = () if record.n_members is None else (record.n_members,)
-    return [(*members, m, d + record.intercept) for d, m in itertools.pairwise(sizes)]
+    shapes = [(m, d) for d, m in itertools.pairwise(sizes)]
+    if record.patches is not None:
+        shapes[0] = (shapes[0][0] // record.patches.n_positions, record.patches.n_inputs)
+    return [(*members, m, d + record.intercept) for m, d in shapes]
 
 
 def _read_tensors(path: Path, largest: int) -> dict[str, Tensor]:
@@ -368,7 +373,7 @@ def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggrega
             raise DamagedFileError(f"{name} holds NaN or infinity.")
     parts = [[tensors[f"{part}_{k}"] for k in range(len(shapes))] for part in ("posterior", "prior")]
     members = record.n_members is not None
-    return AggregatedNetwork(parts[0], parts[1], intercept=record.intercept, members=members)
+    return AggregatedNetwork(*parts, intercept=record.intercept, members=members, patches=record.patches)
 
 
 def _list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArray[Any]:
@@ -385,7 +390,10 @@ def _margins(tensors: dict[str, Tensor]) -> NDArray[np.float64] | None:
     """Return the margins that something was chosen by, where they are stored."""
     if "prior_margins" not in tensors:
         return None
-    margins = _list_of(tensors, "prior_margins", torch.float64)
+    tensor = tensors["prior_margins"]
+    if tensor.ndim == 2:  # one for each label
+        tensor = tensor.reshape(-1)
+    margins = _list_of({"prior_margins": tensor}, "prior_margins", torch.float64)
     if not (margins.size and np.all(np.abs(margins) <= 1.0)):
         raise DamagedFileError("prior_margins must be numbers in [-1, 1], at least one.")
-    return margins
+    return margins.reshape(tensors["prior_margins"].shape)

@@ -42,7 +42,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Binary classifiers that come with a proof of how wrong they can be.
+    """Classifiers that come with a proof of how wrong they can be.
 
     Begin with: pbgnet demo. Then: pbgnet train DATA --target COLUMN --out MODEL
     """

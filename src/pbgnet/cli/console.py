@@ -17,6 +17,11 @@ PLAIN_WIDTH = 110
 # Characters of the longest bar.
 BAR = 40
 
+MOST_CLASSES = 10
+"""Bounds of so many classes are all printed; of more, and of pairs of classes, the largest few."""
+
+LARGEST = 5
+
 
 def printable(text: str) -> str:
     """Replace control characters, which could recolour or rewrite what the terminal shows.
@@ -90,12 +95,15 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     inputs, loss = certificate.inputs, certificate.expected_loss
     tried = "priors" if certificate.of_network else "classifiers"
     shared = f", shared between {certificate.n_priors} {tried}" if certificate.n_priors > 1 else ""
-    rows = [("bound on the error rate", round_up(certificate.error_rate.value))]
-    rows += [
-        (f"  in class {claim.given_class}", round_up(claim.value)) for claim in certificate.class_conditional
-    ]
+    of_rows = "rows with any wrong label" if certificate.of_labels else "the error rate"
+    rows = [(f"bound on {of_rows}", round_up(certificate.error_rate.value))]
+    if certificate.hamming_loss is not None:
+        rows.append(("bound on the share of wrong labels", round_up(certificate.hamming_loss.value)))
+    rows += [(f"  in label {claim.label}", round_up(claim.value)) for claim in certificate.per_label]
+    rows += _of_classes(certificate.class_conditional, "classes")
     if certificate.balanced_error_rate is not None:
         rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
+    rows += _of_classes(certificate.confusion, "pairs")
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else "error rate"
@@ -122,6 +130,21 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
         ("asked for", certificate.choices.certificate),
         ("confidence", f"{100 * certificate.confidence:g} %{shared}"),
     )
+
+
+def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:
+    """Return the bounds on classes, or on pairs of them; of many, the largest."""
+    from pbgnet.certificates import round_up
+
+    ordered = sorted(claims, key=lambda claim: -claim.value)
+    shown = claims if len(claims) <= MOST_CLASSES else ordered[:LARGEST]
+    told = []
+    for claim in shown:
+        answered = "" if claim.answered is None else f", answered {claim.answered}"
+        told.append((f"  in class {claim.given_class}{answered}", round_up(claim.value)))
+    if others := ordered[len(shown) :]:
+        told.append((f"  in each of the {len(others)} other {kind}", round_up(others[0].value)))
+    return told
 
 
 def _show_bars(

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from pbgnet.cli.console import echo, pairs
+from pbgnet.cli.console import MOST_CLASSES, echo, pairs
 from pbgnet.cli.options import Debug, Json, Model, Overwrite
 from pbgnet.cli.outcome import Result, command
+from pbgnet.cli.tables import some
 
 
 @command
@@ -44,7 +45,7 @@ def export(
             (
                 ("columns of x", _columns(record.numeric_columns, classifier.n_features_in_)),
                 ("columns of text", _columns(record.text_columns, 0)),
-                ("labels", " and ".join(record.inputs.classes.names)),
+                ("labels", some(record.inputs.classes.labels, MOST_CLASSES)),
                 ("SHA-256", classifier.fingerprint),
             )
         )
@@ -68,8 +69,6 @@ def export(
 
 
 def _columns(names: tuple[str, ...] | None, count: int) -> str:
-    from pbgnet.cli.tables import some
-
     if names is None:
         return str(count)
     return f"{len(names)}: {some(list(names))}" if names else "0"

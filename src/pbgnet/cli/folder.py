@@ -144,3 +144,8 @@ def check_new_folder(folder: Path, overwrite: bool) -> None:
         raise NotADirectoryError(20, "not a folder, so no model can be saved in it", str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):
         raise PermissionError(13, "this folder cannot be written to", str(parent))
+
+
+def all_stores(first: Path) -> list[Path]:
+    """Return a store and those beside it, runs-2 and so on; of a run in several, the last by name counts."""
+    return [first, *sorted(first.parent.glob(f"{first.stem}-*{first.suffix}"))]

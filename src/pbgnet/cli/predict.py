@@ -1,4 +1,4 @@
-"""``pbgnet predict``: labels and shares of the vote for the rows of a table."""
+"""``pbgnet predict``: labels, and a share for each class, for the rows of a table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pbgnet.cli.cells import without_formulas
-from pbgnet.cli.console import echo, pairs
+from pbgnet.cli.console import MOST_CLASSES, echo, pairs
 from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
@@ -53,12 +53,13 @@ def predict(
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Predict the label of each row, with the share of the vote for each class.
+    """Predict the label of each row, with a share for each class.
 
-    The result has one row per row of DATA, in its order: prediction, and in vote_share_CLASS the share of
-    the vote for that class: of the networks drawn from the posterior or, with two or more hidden layers,
-    of the paper's tree networks. A share is not a calibrated probability: 0.999 does not mean that one in
-    a thousand such predictions is wrong.
+    The result has one row per row of DATA, in its order: prediction, and a column share_CLASS for each class.
+    For two classes that is the share of the vote: of the networks drawn from the posterior or, with two or
+    more hidden layers, of the paper's tree networks; for more, softmax of the scores. A share is not a
+    calibrated probability: 0.999 does not mean that one in a thousand such predictions is wrong. A model of
+    several labels answers 1 or 0 for each, in prediction_LABEL.
     """
     import pandas as pd
 
@@ -74,30 +75,52 @@ def predict(
         check_column("kept", name, frame.columns)
     if loaded.feature_names is not None and not set(loaded.feature_names) <= set(frame.columns):
         check_columns(list(frame.columns), loaded.feature_names)  # raises, with the nearest names
-    output = loaded.decision_function(features(frame, loaded, reading))
+    output = loaded.output(features(frame, loaded, reading))
     columns = _answers(loaded, output, SHARE_DECIMALS if is_csv(out) else None)
     if both := sorted(set(columns) & set(keep or ())):
         raise OptionError(f"The column {both[0]!r} cannot be kept: the result has one of that name.")
     table = pd.DataFrame({**{name: frame[name] for name in keep or ()}, **columns})
     write_table(without_formulas(table) if escape_formulas else table, out, overwrite=overwrite)
-    counts = {str(label): int((table["prediction"] == label).sum()) for label in loaded.classes}
+    counts = _counts(loaded, output)
 
     def show() -> None:
         echo(f"{len(table)} predictions in {out}")
-        pairs((label, str(count)) for label, count in counts.items())
+        _show_counts(counts)
 
     return Result(
         {"out": str(out), "rows": len(table), "columns": list(table.columns), "counts": counts}, show
     )
 
 
+def _show_counts(counts: dict[str, int]) -> None:
+    """Print how often each class, or label, is answered; of many, the most frequent."""
+    frequent = sorted(counts.items(), key=lambda each: -each[1])
+    shown = counts.items() if len(counts) <= MOST_CLASSES else frequent[:MOST_CLASSES]
+    pairs((label, str(count)) for label, count in shown)
+    if others := frequent[len(shown) :]:
+        echo(f"  and {sum(count for _, count in others)} of {len(others)} other classes")
+
+
 def _answers(
     model: "CertifiedModel", output: "NDArray[np.float64]", decimals: int | None
 ) -> dict[str, "NDArray[Any]"]:
-    """Return the columns of the result: the label the vote answers with, and the share of each class."""
-    from pbgnet.networks import class_indices, vote_shares
+    """Return the columns of the result: the label the vote answers with, and the share of each class.
 
-    shares = vote_shares(output)
+    Of several labels, 1 or 0 for each.
+    """
+    shares = model.inputs.shares(output)
     written = shares if decimals is None else shares.round(decimals)
-    named = {f"vote_share_{label}": share for label, share in zip(model.classes, written.T, strict=True)}
-    return {"prediction": model.classes_[class_indices(output)], **named}
+    named = {f"share_{label}": share for label, share in zip(model.classes, written.T, strict=True)}
+    answers = model.inputs.answers(output)
+    if not model.inputs.has_several_labels:
+        return {"prediction": answers, **named}
+    each = zip(model.classes, answers.T, strict=True)
+    return {f"prediction_{label}": column for label, column in each} | named
+
+
+def _counts(model: "CertifiedModel", output: "NDArray[np.float64]") -> dict[str, int]:
+    """Return on how many rows the vote answers with each class, or label."""
+    answers = model.inputs.answers(output)
+    if model.inputs.has_several_labels:
+        return dict(zip(map(str, model.classes), answers.sum(axis=0).tolist(), strict=True))
+    return {str(label): int((answers == label).sum()) for label in model.classes}

@@ -12,8 +12,9 @@ from pbgnet.cli.compared import (
     load_history,
     measure_comparison,
 )
+from pbgnet.cli.comparisons import report_comparison
 from pbgnet.cli.console import bars, echo
-from pbgnet.cli.folder import load_reading, save_record
+from pbgnet.cli.folder import all_stores, load_reading, save_record
 from pbgnet.cli.options import Compare, Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.reproduce import STORE
@@ -28,7 +29,8 @@ Out = Annotated[
     out_option(
         "DIR",
         "Folder of the study, where reproduce has put its store; results/STUDY by default. Stores of other "
-        "machines are read as well, if they are put there as runs-2.sqlite and so on.",
+        "machines are read as well, if they are put there as runs-2.sqlite and so on; runs-2.jsonl of a "
+        "comparison.",
     ),
 ]
 
@@ -45,8 +47,8 @@ StudyOrModel = Annotated[
     str,
     typer.Argument(
         metavar="STUDY|MODEL",
-        help="Name of a study, such as exact, paper or smoke, or a TOML file of your own; or the folder of a "
-        "model that train has made.",
+        help="Name of a study, such as exact, paper, mnist10 or smoke, or a TOML file of your own; or the "
+        "folder of a model that train has made.",
     ),
 ]
 DataOfModel = Annotated[
@@ -67,8 +69,9 @@ def report(
 ) -> Result:
     """Write the tables and figures of a study, or the page of a model anew.
 
-    For a study, finished or not, one page with all of them. For the folder of a model and its table the page
-    report.html, with --compare beside what other classifiers give on the same rows.
+    For a study, finished or not, one page with all of them; README.md for one that compares methods. For the
+    folder of a model and its table the page report.html, with --compare beside what other classifiers give on
+    the same rows.
     """
     if (Path(study) / "certificate.json").is_file():
         if data is None or plain or out is not None:
@@ -76,12 +79,17 @@ def report(
         return _of_model(Path(study), data, compare)
     if data is not None or compare:
         raise OptionError(f"{study} is not the folder of a model, so that there is nothing to compare.")
-    from pbgnet.experiments import load_study
+    from pbgnet.experiments import COMPARISON, load_study, study_kind
+
+    if study_kind(study) == COMPARISON:
+        if plain:
+            raise OptionError("--plain is for the paper's studies; a comparison has no pictures.")
+        return report_comparison(study, out)
     from pbgnet.experiments.report import write_study_report
 
     name = load_study(study).name
     folder = out or Path("results") / name
-    written = write_study_report(_stores(folder), folder, [study], illustrations=not plain)
+    written = write_study_report(all_stores(folder / STORE), folder, [study], illustrations=not plain)
 
     def show() -> None:
         echo(f"{len(written.files)} files in {folder}. Open {written.page} in a browser.")
@@ -121,10 +129,3 @@ def _of_model(folder: Path, data: Path, compare: bool) -> Result:
         echo(f"Report: {page}")
 
     return Result({"page": str(page), "alternatives": None if compared is None else compared.payload()}, show)
-
-
-def _stores(folder: Path) -> list[Path]:
-    """Return all stores in a folder; of a run in several of them, the last by name counts."""
-    first = folder / STORE
-    others = folder.glob(f"{first.stem}-*{first.suffix}")
-    return [first, *sorted(others)]

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pbgnet.cli.comparisons import reproduce_comparison
 from pbgnet.cli.console import echo, pairs
 from pbgnet.cli.options import DataDir, Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.exceptions import OptionError
 
 if TYPE_CHECKING:
-    from pbgnet.experiments import Engine, SweepState
+    from pbgnet.experiments import Engine, Study, SweepState
 
 STORE = "runs.sqlite"
 
 StudyName = Annotated[
     str,
     typer.Argument(
-        metavar="STUDY", help="Name of a study, such as exact, paper or smoke, or a TOML file of your own."
+        metavar="STUDY",
+        help="Name of a study, such as exact, paper, mnist10 or smoke, or a TOML file of your own.",
     ),
 ]
 Chosen = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this one. Repeatable.")]
@@ -43,22 +45,50 @@ def reproduce(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try runs that failed before twice more.")
     ] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="Fewer rows, epochs and neurons, of studies that compare methods.")
+    ] = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Run one of the paper's studies; what is stored already is not run again.
+    """Run one of the paper's studies, or one beyond them; what is stored already is not run again.
 
-    Stop it at any moment and start it again: it goes on where it was. Start it several times, and the
-    processes share the work.
+    Stop it at any moment and start it again: it goes on where it was. Start one of the paper's several times,
+    and the processes share the work.
     """
-    from pbgnet.experiments import PaperRows, Store, load_study, run_study
+    from pbgnet.experiments import COMPARISON, load_study, study_kind
 
+    if study_kind(study) == COMPARISON:
+        if datasets or engine != "local" or address or workers or retry_failed:
+            raise OptionError(
+                f"{study} compares methods on one data set, one after the other: it takes --algorithms, "
+                "--small, --device, --data-dir and --out."
+            )
+        return reproduce_comparison(study, algorithms, out, data_dir, _place(device), small, quiet=as_json)
+    if small:
+        raise OptionError("--small is for studies that compare methods, such as mnist10.")
     chosen = load_study(study).narrowed(datasets or None, algorithms or None)
     folder = out or Path("results") / chosen.name
-    start = time.perf_counter()
     trainer = _engine(engine, address, device, workers)
+    return _reproduce_grid(study, chosen, folder, data_dir, trainer, retry_failed=retry_failed, quiet=as_json)
+
+
+def _reproduce_grid(
+    study: str,
+    chosen: "Study",
+    folder: Path,
+    data_dir: Path | None,
+    trainer: "Engine",
+    *,
+    retry_failed: bool,
+    quiet: bool,
+) -> Result:
+    """Run the grid of one of the paper's studies, as far as it is not stored."""
+    from pbgnet.experiments import PaperRows, Store, run_study
+
+    start = time.perf_counter()
     source = PaperRows(None if data_dir is None else str(data_dir))
-    with Store(folder / STORE) as store, _progress(len(chosen.runs), quiet=as_json) as progress:
+    with Store(folder / STORE) as store, _progress(len(chosen.runs), quiet=quiet) as progress:
         state = run_study(chosen, store, source, trainer, progress, retry_failed=retry_failed)
     if state.n_failed:
         note(
@@ -90,20 +120,26 @@ def reproduce(
 
 
 def _engine(name: str, address: str | None, device: str, workers: int | None) -> "Engine":
-    import torch
-
     from pbgnet.experiments import LocalEngine, RayEngine
     from pbgnet.validation import check_name
 
     check_name("engine", name, ["local", "ray"])
-    place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    if place != "cpu" and not (place.startswith("cuda") and (name == "ray" or torch.cuda.is_available())):
-        raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")
+    place = _place(device, elsewhere=name == "ray")
     if name == "ray":
         return RayEngine(address, place)
     if address is not None:
         raise OptionError("--address is for --engine ray.")
     return LocalEngine(place, workers)
+
+
+def _place(device: str, *, elsewhere: bool = False) -> str:
+    """Return the device of a name; one of another machine need not be here."""
+    import torch
+
+    place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    if place != "cpu" and not (place.startswith("cuda") and (elsewhere or torch.cuda.is_available())):
+        raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")
+    return place
 
 
 @contextmanager

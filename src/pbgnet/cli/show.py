@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.compared import load_comparison
-from pbgnet.cli.console import echo, pairs, show_certificate
+from pbgnet.cli.console import MOST_CLASSES, echo, pairs, show_certificate
 from pbgnet.cli.folder import load_reading
 from pbgnet.cli.options import Debug, Json, Model
 from pbgnet.cli.outcome import Result, command
@@ -32,13 +32,14 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
     reading = load_reading(folder, loaded)
     certificate, network = loaded.certificate, loaded.network.architecture
     names = list(loaded.feature_names or ())
-    sizes = "-".join(map(str, (network.n_features, *network.hidden_layer_sizes, 1)))
+    sizes = "-".join(map(str, (network.n_features, *network.hidden_layer_sizes, network.n_outputs)))
+    coded = f"; code {loaded.inputs.code.name}" if network.n_outputs > 1 else ""
     prior = certificate.network.prior
     facts = (
-        ("classes", f"{loaded.classes[0]!r} and {loaded.classes[1]!r}"),
+        ("labels" if loaded.inputs.has_several_labels else "classes", _classes(loaded)),
         ("target", repr(reading.target) if reading.target is not None else "not recorded"),
         ("features", f"{len(names)}: {some(names)}" if names else str(network.n_features)),
-        ("network", f"{sizes}{', with intercepts' if network.intercept else ''}"),
+        ("network", f"{sizes}{', with intercepts' if network.intercept else ''}{coded}"),
         ("prior", f"{prior.how}: {prior.description}".rstrip(": ")),
         ("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"),
     )
@@ -56,7 +57,7 @@ def _show_predictions(loaded: "CertifiedPredictions", folder: Path) -> Result:
     from pbgnet.certificates import FittedSubject
 
     certificate = loaded.certificate
-    facts = [("classes", ", ".join(map(repr, loaded.classes)))]
+    facts = [("classes", _classes(loaded))]
     if isinstance(certificate.subject, FittedSubject):
         fit = certificate.subject.fit
         facts.append(("fitted", f"{fit.classifier} of {fit.library}; it is not stored"))
@@ -64,6 +65,13 @@ def _show_predictions(loaded: "CertifiedPredictions", folder: Path) -> Result:
     facts.append(("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"))
     payload: dict[str, Any] = {"certificate": certificate.to_dict(), "classes": list(loaded.classes)}
     return _result(loaded, folder, facts, payload)
+
+
+def _classes(loaded: "CertifiedModel | CertifiedPredictions") -> str:
+    """Name the classes; of many, the first."""
+    if len(loaded.classes) == 2:
+        return " and ".join(map(repr, loaded.classes))
+    return f"{len(loaded.classes)}: {some(loaded.classes, MOST_CLASSES)}"
 
 
 def _result(

@@ -131,10 +131,10 @@ def check_column(kind: str, name: str, columns: Collection[str]) -> None:
     raise UnknownNameError(f"There is no {kind} column {name!r}.{hint}")
 
 
-def some(names: Sequence[str], most: int = 6) -> str:
-    """List names, the first few of many."""
+def some(names: Sequence[object], most: int = 6) -> str:
+    """List names or labels, the first few of many."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(str(name)) for name in names[:most]) + more
+    return ", ".join(map(repr, names[:most])) + more
 
 
 def _kind(path: Path) -> str:

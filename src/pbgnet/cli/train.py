@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS
+from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS, CODES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
 from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
@@ -18,22 +18,30 @@ from pbgnet.exceptions import OptionError
 
 CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
 
-Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column of the labels: two classes.")]
+Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column of the labels.")]
 Out = Annotated[Path, out_option("MODEL", "Folder to make for the model.")]
 Hidden = Annotated[
     list[str],
     typer.Option(metavar="SIZES", help="Sizes of the hidden layers: 10 or 10,10; none for linear; auto."),
 ]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(CERTIFIED)}.")]
+Coding = Annotated[
+    str,
+    typer.Option(
+        "--code",
+        metavar="NAME",
+        help=f"What the outputs stand for with more than two classes: auto, {', '.join(CODES)}.",
+    ),
+]
 Members = Annotated[
     int, typer.Option("--members", min=1, metavar="N", help="Networks of an ensemble, which answer together.")
 ]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="balanced: rows of the rarer class weigh more in training."),
+    typer.Option(metavar="NAME", help="balanced: rows of rarer classes weigh more in training."),
 ]
 PriorTraining = Annotated[
-    str, typer.Option(metavar="NAME", help="How pbgnet_pre trains its prior: paper or thorough.")
+    str, typer.Option(metavar="NAME", help="How pbgnet_pre trains its prior: auto, paper or thorough.")
 ]
 Groups = Annotated[
     str | None,
@@ -46,12 +54,14 @@ Groups = Annotated[
 SHARED = {
     "confidence": "confidence",
     "class_conditional": "class_conditional",
+    "confusion": "confusion",
     "prior_fraction": "prior_fraction",
     "seed": "random_state",
 }
 OF_NETWORKS = {
     "hidden": "hidden_layer_sizes",
     "algorithm": "algorithm",
+    "code": "code",
     "members": "n_members",
     "class_weight": "class_weight",
     "prior_training": "prior_training",
@@ -68,6 +78,12 @@ Certificate = Annotated[
 ]
 ClassConditional = Annotated[
     bool, typer.Option("--class-conditional", help="Also bound the error rate in each class.")
+]
+Confusion = Annotated[
+    bool,
+    typer.Option(
+        "--confusion", help="Also bound how often each class is answered with each other: the held-out route."
+    ),
 ]
 Test = Annotated[
     Path | None,
@@ -187,12 +203,14 @@ def train(
     out: Out,
     hidden: Hidden = ["auto"],  # noqa: B006 (typer copies it)
     algorithm: Algorithm = "ensemble",
+    code: Coding = "auto",
     members: Members = 5,
     class_weight: ClassWeight = None,
-    prior_training: PriorTraining = "paper",
+    prior_training: PriorTraining = "auto",
     confidence: Confidence = 0.95,
     certificate: Certificate = "auto",
     class_conditional: ClassConditional = False,
+    confusion: Confusion = False,
     prior_fraction: PriorFraction = 0.5,
     groups: Groups = None,
     n_priors: Priors = 1,

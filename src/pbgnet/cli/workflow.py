@@ -18,7 +18,7 @@ from pbgnet.cli.compared import (
 from pbgnet.cli.console import echo, show_certificate
 from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.tables import check_finite, labels, read_table
+from pbgnet.cli.tables import check_finite, labels, read_table, some
 from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
 from pbgnet.stages import listening
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pbgnet.preprocessing import TablePreprocessor
 
 REPORT = "report.html"
+
+FEW_CLASSES = 20
+"""So many classes are taken for such, however few the rows."""
 
 NOT_STORED = (
     "The folder holds the certificate and the answers. The classifier itself is not stored, for that takes a "
@@ -101,7 +104,7 @@ def train_model(
     assert reading.target is not None
     y = labels(frame, reading.target, data)
     X = reading.training_features(frame)  # noqa: N806
-    _check_rows(y, reading.target, several=bool(models))
+    _check_rows(y, reading.target)
     check_finite(X, data)
     if not models:
         _check_parameters(parameters)
@@ -179,26 +182,24 @@ def _write(model: "CertifiedModel | CertifiedPredictions", folder: Path) -> None
         write_predictions(model, folder)
 
 
-def _check_rows(y: "NDArray[Any]", target: str, *, several: bool = False) -> None:
-    """Raise unless there are rows of two classes, or of several where these can be told apart."""
+def _check_rows(y: "NDArray[Any]", target: str) -> None:
+    """Raise unless there are rows of two classes or more, and these read like classes."""
     counts = Counter(y.tolist())
     if len(counts) == 1:
         raise LabelError(
             f"Column {target!r} holds one class only, {next(iter(counts))!r}; two are needed to learn from."
         )
-    if len(counts) > 2 and not several:
-        common = counts.most_common(4)
-        listed = ", ".join(f"{value!r} ({count} rows)" for value, count in common)
-        more = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
-        raise LabelError(
-            f"Column {target!r} holds {len(counts)} classes: {listed}{more}. pbgnet tells two classes apart: "
-            f"keep the rows of two, or make a column that says whether it is {common[0][0]!r} or not, and "
-            "use that as the target."
-        )
+    listed = some(sorted(counts, key=str), 4)
     if y.dtype.kind == "f":
         raise LabelError(
-            f"Column {target!r} holds numbers with decimals ({', '.join(map(str, sorted(counts)))}), which "
-            "read like a quantity; name the two classes by words or whole numbers."
+            f"Column {target!r} holds numbers with decimals ({listed}), which read like a quantity; name the "
+            "classes by words or whole numbers."
+        )
+    if len(counts) > max(FEW_CLASSES, y.size // 2):
+        raise LabelError(
+            f"Column {target!r} holds {len(counts)} classes in {y.size} rows ({listed}): most have a single "
+            "row to learn from. It reads like a quantity or a name; name another column with --target, or "
+            "make one with fewer classes."
         )
 
 
@@ -206,7 +207,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for values that would fail only after minutes of work."""
     import torch
 
-    from pbgnet.choices import ALGORITHMS, CERTIFICATES
+    from pbgnet.choices import ALGORITHMS, CERTIFICATES, CODES
     from pbgnet.validation import check_name
 
     name = parameters.get("algorithm", "ensemble")
@@ -218,7 +219,8 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     check_name("algorithm", name, known)
     if parameters.get("class_weight") is not None:
         check_name("class_weight", parameters["class_weight"], ["balanced"])
-    check_name("prior_training", parameters.get("prior_training", "paper"), ["paper", "thorough"])
+    check_name("prior_training", parameters.get("prior_training", "auto"), ["auto", "paper", "thorough"])
+    check_name("code", parameters.get("code", "auto"), ["auto", *CODES])
     check_name("certificate", parameters.get("certificate", "auto"), CERTIFICATES)
     for option in ("confidence", "prior_fraction"):
         if not 0 < parameters.get(option, 0.5) < 1:

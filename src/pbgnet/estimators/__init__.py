@@ -3,6 +3,7 @@
 from pbgnet.estimators.alternatives import compare_classifiers
 from pbgnet.estimators.certified_pipeline import CertifiedPipeline, make_certified_pipeline
 from pbgnet.estimators.held_out_pipeline import HeldOutPipeline
+from pbgnet.estimators.multilabel_classifier import PBGNetMultilabelClassifier
 from pbgnet.estimators.pbgd_classifier import PBGDClassifier
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 
@@ -11,6 +12,7 @@ __all__ = [
     "HeldOutPipeline",
     "PBGDClassifier",
     "PBGNetClassifier",
+    "PBGNetMultilabelClassifier",
     "compare_classifiers",
     "make_certified_pipeline",
 ]

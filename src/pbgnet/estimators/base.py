@@ -1,9 +1,6 @@
 """What the classifiers share: the way from a table of numbers to a trained and certified network."""
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,14 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pbgnet.certificates import (
-    DUPLICATES_ADVICE,
-    Certificate,
-    CertifiedModel,
-    Classes,
     Inputs,
     LabelledRows,
     PreparedTable,
@@ -29,33 +21,29 @@ from pbgnet.certificates import (
     Split,
     SplitRecord,
     Terms,
+    VerificationReport,
     certify_prepared,
 )
-from pbgnet.estimators.ensembles import in_encoding
-from pbgnet.estimators.predictor import CertifiedPredictor
-from pbgnet.exceptions import (
-    ClassNeverAnsweredWarning,
-    DomainError,
-    DuplicateRowsWarning,
-    FewRowsWarning,
-    InterruptedFitWarning,
-    LabelError,
-    MajorityNotBeatenWarning,
-    OptionError,
+from pbgnet.estimators.around_fit import (
+    numbers_in_range,
+    refuse_fit_parameters,
+    warn_of_few_rows,
+    warn_of_the_fit,
+    whole_or_unchanged,
 )
-from pbgnet.networks import AggregatedNetwork, TanhNetwork, prepare_rows
+from pbgnet.estimators.ensembles import in_encoding
+from pbgnet.estimators.images import ImageShape, flat_images, read_image_shape
+from pbgnet.estimators.predictor import CertifiedPredictor
+from pbgnet.estimators.table_labels import check_labels, classes_of
+from pbgnet.exceptions import DomainError
+from pbgnet.networks import AggregatedNetwork, TanhNetwork, make_code, prepare_rows
 from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
 from pbgnet.stages import announce
 from pbgnet.training import EnsembleChoice, FitResult
 from pbgnet.validation import check_readable
 
-FEWEST_ROWS = 10
-"""With fewer rows even a classifier without errors gets a bound of little use: a warning says so, everywhere.
-
-Two rows are the fewest that can be split; one is an error."""
-
-# Rows evaluated at a time when predicting.
-CHUNK_ROWS = 8192
+# Rows and images evaluated at a time when predicting.
+CHUNK_ROWS, CHUNK_IMAGES = 8192, 1024
 
 MOST_STEPS = 10**9
 """Restarts, epochs, rows of a batch: more are a mistake."""
@@ -76,13 +64,20 @@ BINNED = PreprocessingRecord(
 
 
 class CertifiedClassifier(CertifiedPredictor):
-    """A binary classifier built on a network, most often with a certificate.
+    """A classifier built on a network, most often with a certificate.
 
     Subclasses say how to learn (`_learn`), how their prior came about (`_prior_record`), and whether
     rows are set apart for it (`_sets_rows_apart`).
     """
 
-    certificate = "seeger"  # the route, where it is not a parameter; see `pbgnet.choices.CERTIFICATES`
+    # Where they are no parameters: the route, see `pbgnet.choices.CERTIFICATES`, the code of the classes,
+    # whether the cells of the confusion matrix are bounded; the shape of rows that are images, which False
+    # says they never are.
+    certificate = "seeger"
+    code: Any = "auto"
+    confusion = False
+    image_shape: Any = False
+    _several_labels = False  # whether y is a matrix, with a column for each label that a row may have
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "confidence": [Interval(Real, 0, 1, closed="neither")],
@@ -99,6 +94,7 @@ class CertifiedClassifier(CertifiedPredictor):
     history_: list[dict[str, float | int | str]]
     row_fingerprints_: NDArray[np.uint64]
     preprocessor_: TablePreprocessor | None
+    image_shape_: ImageShape | None
     single_row_fingerprints_: NDArray[np.uint64]  # rounded to float32
 
     def __sklearn_tags__(self) -> Any:
@@ -117,6 +113,17 @@ class CertifiedClassifier(CertifiedPredictor):
     def _route(self) -> str:
         """Return the certificate that is asked for, by its name in `pbgnet.choices.CERTIFICATES`."""
         return str(self.certificate)
+
+    def _terms(self) -> Terms:
+        """Return what is asked of the certificate."""
+        return Terms(
+            float(self.confidence),
+            int(self.n_priors),
+            self.constant,
+            self._route(),
+            bool(self.class_conditional),
+            bool(self.confusion),
+        )
 
     @abstractmethod
     def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
@@ -139,10 +146,10 @@ class CertifiedClassifier(CertifiedPredictor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or images
             Numbers, finite. For mixed types and missing values use `make_certified_pipeline`.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels. All that occur are classes, so that each of them should be known to exist beforehand.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows that train the prior, instead of a random draw: indices, or a mask over all rows.
             Choose them without looking at anything in the rows, neither labels nor features: the others are
@@ -160,20 +167,35 @@ class CertifiedClassifier(CertifiedPredictor):
         check_readable("y", y)
         column_names(X)  # raises for a name that occurs twice
         with whole_or_unchanged(self):
+            self.image_shape_ = read_image_shape(self.image_shape, X)
+            given = flat_images(X, self.image_shape_)
             with numbers_in_range():
-                features, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+                features, labels = validate_data(
+                    self, given, y, accept_sparse="csr", dtype=np.float64, multi_output=self._several_labels
+                )
+            labels = y if self._several_labels and hasattr(y, "columns") else labels
             table = X if hasattr(X, "columns") else features
-            classes = two_classes(labels)
             seeds = self.draw_seeds()
             rows = LabelledRows(table, labels)
             split = self.split_rows(rows, seeds, prior_rows)
             preprocessor = self._make_preprocessor(table)
             if preprocessor is not None and split.prior_rows.size:
                 preprocessor.fit(take_rows(table, split.prior_rows))
-            inputs = Inputs(classes, column_names(table), preprocessor)
+            inputs = self.inputs_of(labels, column_names(table), preprocessor)
             record = OUTSIDE if preprocessor is None else BINNED
             self.fit_prepared(PreparedTable(rows, inputs, split), seeds, preprocessing=record)
         return self
+
+    def labels_of(self, y: Any, table: Any) -> Any:
+        """Return the labels of a table of any types, checked before any work is done."""
+        return check_labels(y, table)
+
+    def inputs_of(
+        self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
+    ) -> Inputs:
+        """Return what stands between a table with these labels and the network; refuse what cannot be."""
+        classes = classes_of(labels)
+        return Inputs(classes, names, preprocessor, make_code(self.code, len(classes)))
 
     def check_parameters(self) -> None:
         """Raise for parameters of the wrong kind, before any work is done."""
@@ -222,29 +244,29 @@ class CertifiedClassifier(CertifiedPredictor):
         preprocessing : PreprocessingRecord, optional
             What was done to the rows; told by the table's own preprocessor unless given.
         """
-        warn_of_few_rows(table.features.shape[0])
+        warn_of_few_rows(table.n_rows)
+        if self._sets_rows_apart() and table.split.prior_rows.size == 0:
+            raise DomainError("There are no rows to train on before the certified ones: prior_rows is empty.")
+        terms = self._terms()  # raises before any work is done, as does the next line
+        terms.check_classes(table.inputs.classes.names, table.truth[table.split.certified_rows])
         announce("training")
         result = self._learn(table, seeds[1:])
         announce("certifying")
         if isinstance(result.prior_choice, EnsembleChoice):
             table = in_encoding(table, result.prior_choice.encoding)
+        if table.inputs.temperature is not None:
+            table = table.with_temperature(result.temperature)
         model = None
         if isinstance(result.network, AggregatedNetwork):
             model = certify_prepared(
                 result.network,
                 table,
                 prior=self._prior_record(result, table.split.prior_rows.size, seeds[1:]),
-                terms=Terms(
-                    float(self.confidence),
-                    int(self.n_priors),
-                    self.constant,
-                    self._route(),
-                    bool(self.class_conditional),
-                ),
+                terms=terms,
                 preprocessing=preprocessing,
                 prior_margins=None if result.prior_choice is None else result.prior_choice.margins,
             )
-        self.classes_ = table.inputs.classes.array
+        self.inputs_, self.classes_ = table.inputs, table.inputs.classes.array
         self.n_features_in_ = int(table.rows.X.shape[1])
         self.preprocessor_ = table.inputs.preprocessor
         # The certificate may speak of the prior's vote; then the prior is what answers.
@@ -252,139 +274,46 @@ class CertifiedClassifier(CertifiedPredictor):
         self.history_, self.certified_model_ = result.history, model
         self.row_fingerprints_ = table.row_fingerprints
         self.single_row_fingerprints_ = table.rows.single_fingerprints
-        _warn_of_the_fit(model, result)
+        warn_of_the_fit(model, result)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class.
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), float64
         """
         check_is_fitted(self)
         check_readable("X", X)
+        given = flat_images(X, self.image_shape_)
         with numbers_in_range():
-            features = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+            features = validate_data(self, given, reset=False, accept_sparse="csr", dtype=np.float64)
         if self.preprocessor_ is not None:
             named = hasattr(X, "columns") and hasattr(self.preprocessor_, "feature_names_in_")
             features = self.preprocessor_.encode(X) if named else self.preprocessor_.encode_array(features)
         return self.answer(features)
 
+    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+        """Recompute every number of the certificate from the table, or the images, given to fit."""
+        check_is_fitted(self)
+        return super().verify(flat_images(X, self.image_shape_), y)
+
     def answer(self, features: Any) -> NDArray[np.float64]:
-        """Return the aggregate G for rows that are preprocessed already: an array, or sparse, or binned."""
+        """Return `output` for rows that are preprocessed already: an array, or sparse, or binned."""
         unit = isinstance(self.network_, AggregatedNetwork)
+        patches = self.network_.architecture.patches
+        size = CHUNK_ROWS if patches is None else CHUNK_IMAGES
         outputs = []
         with torch.no_grad():
-            for start in range(0, features.shape[0], CHUNK_ROWS):
-                part = features[start : start + CHUNK_ROWS]
-                rows = prepare_rows(part, unit=unit, intercept=True, dtype=torch.float64, device="cpu")
+            for start in range(0, features.shape[0], size):
+                rows = prepare_rows(
+                    features[start : start + size],
+                    unit=unit,
+                    intercept=True,
+                    dtype=torch.float64,
+                    device="cpu",
+                    patches=patches,
+                )
                 outputs.append(self.network_.output(rows))
         return np.asarray(torch.cat(outputs).numpy())
-
-
-@contextmanager
-def whole_or_unchanged(estimator: Any) -> Iterator[None]:
-    """Give an estimator back its old state, all of it, if a fit fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
-
-
-@contextmanager
-def numbers_in_range() -> Iterator[None]:
-    """Turn what Python says of whole numbers beyond all doubles into a typed error."""
-    try:
-        yield
-    except OverflowError as error:
-        raise DomainError(f"The rows hold a number that no double can hold: {error}.") from error
-
-
-def two_classes(y: NDArray[Any]) -> Classes:
-    """Return the two classes of labels; refuse anything but two."""
-    classes = np.array(sorted(set(y.tolist())), dtype=object) if y.dtype.kind == "O" else np.unique(y)
-    check_classification_targets(classes)
-    if len(classes) > 2 or type_of_target(classes).startswith("multi"):
-        raise LabelError(
-            "Only binary classification is supported. The type of the target is multiclass "
-            f"({len(classes)} classes). Wrap the classifier in sklearn's OneVsRestClassifier, which gives "
-            "one certificate per class, or keep two classes."
-        )
-    if len(classes) < 2:
-        raise LabelError(
-            f"The labels hold 1 class only ({classes.tolist()}); a classifier needs rows of two classes."
-        )
-    return Classes(tuple(classes.tolist()))
-
-
-def warn_of_few_rows(n: int) -> None:
-    """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
-    if n < FEWEST_ROWS:
-        warnings.warn(
-            f"{n} rows are too few for a useful certificate: below {FEWEST_ROWS} even a classifier that "
-            "never errs on them gets a bound far from 0.",
-            FewRowsWarning,
-            stacklevel=4,
-        )
-
-
-def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
-    """Raise for parameters of fit that the proof has no place for."""
-    parameters = {name: value for name, value in parameters.items() if value is not None}
-    if "sample_weight" in parameters:
-        raise OptionError("sample_weight is refused: the bound counts every certified row once.")
-    if parameters:
-        raise OptionError(f"fit has no parameter {', '.join(sorted(parameters))}.")
-
-
-def choose_device(device: str) -> str:
-    """Return the device of that name; "auto" is a GPU where there is one."""
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise OptionError(
-            f"device={device!r} cannot be used here ({reason}); try 'cpu' or 'auto'."
-        ) from error
-    return device
-
-
-def _warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
-    if model is not None and model.certificate.inputs.n_duplicates:
-        warnings.warn(
-            f"{model.certificate.inputs.n_duplicates} of the {model.certified_rows.size} certified rows "
-            f"repeat another row of the table. {DUPLICATES_ADVICE}",
-            DuplicateRowsWarning,
-            stacklevel=4,
-        )
-    if model is not None:
-        _warn_of_shortcomings(model.certificate)
-    if result.interrupted:
-        certified = "" if model is None else " and certified"
-        warnings.warn(
-            f"Training was interrupted; the best weights it had found were kept{certified}. "
-            "More epochs might do better. Interrupt twice to abandon a fit.",
-            InterruptedFitWarning,
-            stacklevel=4,
-        )
-
-
-def _warn_of_shortcomings(certificate: Certificate) -> None:
-    """Warn where the classifier is not shown to be of use; its certificate says it in the same words."""
-    found: dict[type[Warning], bool] = {
-        MajorityNotBeatenWarning: not certificate.beats_majority,
-        ClassNeverAnsweredWarning: bool(certificate.inputs.never_answered),
-    }
-    kinds = [kind for kind, there in found.items() if there]
-    for kind, told in zip(kinds, certificate.shortcomings, strict=True):
-        warnings.warn(told, kind, stacklevel=5)

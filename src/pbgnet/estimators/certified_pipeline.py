@@ -18,11 +18,11 @@ from pbgnet.certificates import (
     SplitRecord,
     VerificationReport,
 )
-from pbgnet.estimators.base import CertifiedClassifier, refuse_fit_parameters, two_classes
+from pbgnet.estimators.around_fit import refuse_fit_parameters
+from pbgnet.estimators.base import CertifiedClassifier
 from pbgnet.estimators.held_out_pipeline import HeldOutPipeline
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor, TakesTables
-from pbgnet.estimators.table_labels import check_labels
 from pbgnet.exceptions import DtypeError, OptionError
 from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
 from pbgnet.stages import announce
@@ -54,7 +54,7 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
     certified_model_ : CertifiedModel
         Preprocessing, network, certificate and split, to save and to verify.
     history_ : list of dict
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Where the table has column names.
@@ -106,7 +106,8 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         X : DataFrame or array-like of shape (n_samples, n_features)
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,)
-            Labels of two classes, none missing.
+            Labels of two classes or more, none missing; `PBGDClassifier` takes two. For
+            `PBGNetMultilabelClassifier` a matrix of 0 and 1.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows for preprocessing and prior, instead of a random draw: indices, or a mask over all rows.
             Choose them without looking at anything in the rows, neither labels nor features: the others are
@@ -121,17 +122,17 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
                 "A sparse matrix needs no such preprocessing: give it to PBGNetClassifier directly."
             )
         table = as_table(X)
-        labels = check_labels(y, table)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
+        labels = classifier.labels_of(y, table)
         classifier.check_parameters()
-        classes = two_classes(labels)
+        classifier.inputs_of(labels, None, None)  # raises before any work is done
         seeds = classifier.draw_seeds()
         rows = LabelledRows(table, labels)
         split = classifier.split_rows(rows, seeds, prior_rows, self._fraction(classifier))
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
         preprocessor.fit(take_rows(table, split.prior_rows))
         names = column_names(table)
-        prepared = PreparedTable(rows, Inputs(classes, names, preprocessor), split)
+        prepared = PreparedTable(rows, classifier.inputs_of(labels, names, preprocessor), split)
         self.classifier_ = classifier.fit_prepared(prepared, seeds)
         self.preprocessor_, self.classes_ = classifier.preprocessor_, classifier.classes_
         self.n_features_in_ = table.shape[1]
@@ -141,8 +142,14 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
             del self.feature_names_in_  # fitted again, now on an array
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class."""
+    @property
+    def inputs_(self) -> Inputs:  # type: ignore[override]
+        """Classes, code, columns and preprocessor."""
+        check_is_fitted(self)
+        return self.classifier_.inputs_
+
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
         check_is_fitted(self)
         assert self.preprocessor_ is not None
         return self.classifier_.answer(self.preprocessor_.encode(as_table(X)))
@@ -193,15 +200,15 @@ def make_certified_pipeline(
     Parameters
     ----------
     classifier : classifier, str, or list of these, optional
-        `PBGNetClassifier` or `PBGDClassifier`: a `CertifiedPipeline`. Any other classifier, its name in
+        `PBGNetClassifier` or another of ours: a `CertifiedPipeline`. Any other classifier, its name in
         `pbgnet.choices.CLASSIFIERS`, or a list of candidates: a `HeldOutPipeline`.
     preprocessor : TablePreprocessor, optional
         For a `HeldOutPipeline` also any transformer, or "passthrough".
     prior_fraction : float, optional
         Share of the rows set apart for preprocessing and prior, or fit.
     **settings
-        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `n_models`, `random_state`. Our own
-        classifiers have them themselves.
+        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `n_models`, `random_state`.
+        Our own classifiers have them themselves.
 
     Examples
     --------

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from pbgnet.aggregation import Aggregation
 from pbgnet.certificates import Classes, PreparedTable
-from pbgnet.exceptions import DomainError, LabelError
-from pbgnet.networks import SparseRows, as_part_of
+from pbgnet.estimators.images import Layout, image_deviation
+from pbgnet.exceptions import LabelError
+from pbgnet.networks import BinnedRows, as_part_of
 from pbgnet.preprocessing import NumericColumn
 from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData
 from pbgnet.validation import positive_real
@@ -68,7 +69,7 @@ def row_weights(
 ) -> NDArray[np.float64] | None:
     """Return what the loss of each row is multiplied by, given its place among the classes; None for 1.
 
-    "balanced" makes the rows of either class weigh as much together; a class that is not named weighs 1, as
+    "balanced" makes the rows of each class weigh as much together; a class that is not named weighs 1, as
     in scikit-learn. Weights are scaled to a mean of 1, so that the other settings keep their sense.
     """
     if class_weight is None:
@@ -79,7 +80,7 @@ def row_weights(
         if unknown := [label for label in class_weight if label not in classes.labels]:
             raise LabelError(
                 f"class_weight names {unknown[0]!r:.60}, which is no class; the classes are "
-                f"{' and '.join(classes.names)}."
+                f"{' and '.join(classes.names):.200}."
             )
         given = [class_weight.get(label, 1.0) for label in classes.labels]
         of_class = np.array([positive_real("A weight in class_weight", weight) for weight in given])
@@ -89,8 +90,8 @@ def row_weights(
 
 def ensemble_recipe(
     table: PreparedTable,
+    layout: Layout,
     *,
-    hidden_layer_sizes: Sequence[int],
     aggregation: Aggregation,
     n_members: int,
     learning_rate: float,
@@ -103,21 +104,18 @@ def ensemble_recipe(
 ) -> EnsembleRecipe:
     """Describe the training of an ensemble on the prior rows of a table."""
     rows = table.split.prior_rows
-    if rows.size == 0:
-        raise DomainError("'ensemble' needs rows to train on; prior_rows is empty.")
     course = replace(
-        _auto_course(table),
+        _auto_course(table, layout),
         n_members=n_members,
         weight_decay=weight_decay,
         batch_size=batch_size,
         max_epochs=max_epochs,
     )
-    classes = table.inputs.classes
-    weight = row_weights(classes.places(table.labels[rows]), classes, class_weight)
+    weight = row_weights(table.truth[rows], table.inputs.classes, class_weight)
 
     def examples_in(encoding: str) -> TrainingData:
         examples = in_encoding(table, encoding).examples(rows)
-        return TrainingData.of(*examples, unit=True, device=device, weight=weight)
+        return TrainingData.of(*examples, unit=True, device=device, weight=weight, patches=layout.patches)
 
     examples = {encoding: examples_in(encoding) for encoding in encodings(table)}
     parts = {}
@@ -126,30 +124,32 @@ def ensemble_recipe(
         examples[VALUES], parts[VALUES] = _values_of(examples["both"], examples_in("standard"), outputs)
     return EnsembleRecipe(
         examples,
-        hidden_layer_sizes,
+        layout.hidden_layer_sizes,
         aggregation,
         learning_rate,
         weights_seed=seeds[0],
         folds_seed=seeds[1],
         course=course,
+        augmentation=layout.augmentation,
+        code=table.inputs.code,
         parts=parts,
     )
 
 
-def _auto_course(table: PreparedTable) -> EnsembleCourse:
+def _auto_course(table: PreparedTable, layout: Layout) -> EnsembleCourse:
     """Return the course that suits a table; the long one of many columns pays where rows are many, too."""
-    if _n_numbers(table) <= MANY_COLUMNS:
-        return EnsembleCourse()
-    has_many_rows = table.split.prior_rows.size >= WIDE_COURSE.many_rows
-    return replace(WIDE_COURSE, n_steps=WIDE_STEPS) if has_many_rows else WIDE_COURSE
+    course = EnsembleCourse() if _n_numbers(table) <= MANY_COLUMNS else WIDE_COURSE
+    if course is WIDE_COURSE and table.split.prior_rows.size >= WIDE_COURSE.many_rows:
+        course = replace(WIDE_COURSE, n_steps=WIDE_STEPS)
+    return course if layout.patches is None else replace(course, deviation=image_deviation(layout.patches))
 
 
 def _values_of(
     both: TrainingData, standard: TrainingData, outputs: NDArray[np.int64]
 ) -> tuple[TrainingData, Part]:
     """Return numbers by their value alone as the part of "both" that they are, at these of its outputs."""
-    assert not isinstance(both.rows, SparseRows)
-    assert not isinstance(standard.rows, SparseRows)
+    assert isinstance(both.rows, torch.Tensor | BinnedRows)
+    assert isinstance(standard.rows, torch.Tensor | BinnedRows)
     rows, factor = as_part_of(standard.rows, both.rows)
     n_inputs = both.rows.shape[-1]
     inputs = torch.from_numpy(np.append(outputs, n_inputs - 1)).to(both.y.device)

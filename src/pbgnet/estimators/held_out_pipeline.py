@@ -30,13 +30,8 @@ from pbgnet.certificates import (
     save_predictions,
     verify,
 )
-from pbgnet.estimators.base import (
-    MOST_PRIORS,
-    CertifiedClassifier,
-    refuse_fit_parameters,
-    warn_of_few_rows,
-    whole_or_unchanged,
-)
+from pbgnet.estimators.around_fit import refuse_fit_parameters, warn_of_few_rows, whole_or_unchanged
+from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
 from pbgnet.estimators.predictor import TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
@@ -98,6 +93,9 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
     confidence : float, default=0.95
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
+    confusion : bool, default=False
+        Also bound how often the rows of each class are answered with each other class, and the error rate of
+        each class; all of these share delta.
     n_models : int, default=1
         Number of fits among which you choose by looking at their certificates; each pays a share of delta.
     random_state : int, RandomState or None, default=None
@@ -137,6 +135,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "class_conditional": ["boolean"],
+        "confusion": ["boolean"],
         "n_models": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
         "random_state": ["random_state"],
     }
@@ -149,6 +148,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         prior_fraction: float = 0.5,
         confidence: float = 0.95,
         class_conditional: bool = False,
+        confusion: bool = False,
         n_models: int = 1,
         random_state: Any = None,
     ) -> None:
@@ -157,6 +157,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self.prior_fraction = prior_fraction
         self.confidence = confidence
         self.class_conditional = class_conditional
+        self.confusion = confusion
         self.n_models = n_models
         self.random_state = random_state
 
@@ -229,6 +230,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 record,
                 confidence=float(self.confidence),
                 class_conditional=bool(self.class_conditional),
+                confusion=bool(self.confusion),
                 n_models=int(self.n_models),
             )
         self.fitted_, self.classifier_ = fitted, fitted.classifier

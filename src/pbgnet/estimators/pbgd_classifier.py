@@ -3,11 +3,15 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates import PreparedTable, PriorRecord, delta_of
-from pbgnet.estimators.base import MOST_STEPS, CertifiedClassifier, choose_device
+from pbgnet.certificates import Inputs, PreparedTable, PriorRecord, delta_of
+from pbgnet.estimators.around_fit import choose_device
+from pbgnet.estimators.base import MOST_STEPS, CertifiedClassifier
+from pbgnet.exceptions import LabelError
+from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import C_CANDIDATES, BoundTerms, FitResult, LinearRecipe, TrainingData, fit_linear
 
 
@@ -103,6 +107,23 @@ class PBGDClassifier(CertifiedClassifier):
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def inputs_of(
+        self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
+    ) -> Inputs:
+        """Return what stands between a table with these labels and the network; they name two classes."""
+        inputs = super().inputs_of(labels, names, preprocessor)
+        if len(inputs.classes) > 2:
+            raise LabelError(
+                "Only binary classification is supported. The type of the target is multiclass "
+                f"({len(inputs.classes)} classes). Use PBGNetClassifier, which takes any number of classes."
+            )
+        return inputs
 
     def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
         recipe = LinearRecipe(

@@ -5,27 +5,30 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from pbgnet.aggregation import METHODS, Aggregation, make_aggregation
+from pbgnet.aggregation import METHODS, Aggregation
 from pbgnet.bounds import split_delta
 from pbgnet.certificates import MOST_MEMBERS, PreparedTable, PriorRecord, delta_of
 from pbgnet.choices import CERTIFICATES
-from pbgnet.estimators.base import CertifiedClassifier, choose_device
+from pbgnet.estimators.around_fit import choose_device
+from pbgnet.estimators.base import CertifiedClassifier
+from pbgnet.estimators.courses import hidden_sizes, main_course, prior_course, training_aggregation
 from pbgnet.estimators.ensembles import auto_hidden_layer_sizes, ensemble_recipe
-from pbgnet.exceptions import DomainError, OptionError
+from pbgnet.estimators.images import Layout, read_layout
+from pbgnet.estimators.prior_records import random_prior, trained_prior
+from pbgnet.exceptions import OptionError
+from pbgnet.networks import CODES
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import (
     ALGORITHMS,
+    AUGMENTATIONS,
     SOLVERS,
     BoundTerms,
-    Course,
     EpochChoice,
     FitResult,
-    PriorCourse,
     PriorTraining,
     Recipe,
     Replicas,
@@ -34,11 +37,8 @@ from pbgnet.training import (
     TrainingData,
     fit_ensemble,
 )
-from pbgnet.validation import check_readable, positive_int
 
-# The paper's batches for its smaller and its larger data sets, its epochs, its share of validation rows.
-SMALL_BATCH, LARGE_BATCH, MANY_ROWS = 32, 64, 20_000
-MOST_EPOCHS, PRETRAINING_EPOCHS = 150, 20
+# The paper's share of validation rows, and its hidden layer.
 VALIDATION_FRACTION = 0.2
 PAPER_HIDDEN_LAYER_SIZES = (10,)
 
@@ -50,7 +50,8 @@ class PBGNetClassifier(CertifiedClassifier):
     ----------
     hidden_layer_sizes : "auto", int or sequence of int, default="auto"
         Neurons per hidden layer; empty for a linear classifier. "auto" is 20 for "ensemble", 50 where it has
-        more than 256 columns of numbers, and 10, as in the paper, for the others.
+        more than 256 columns of numbers, and 10, as in the paper, for the others. Above a convolution "auto"
+        is none.
     algorithm : {"ensemble", "pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="ensemble"
         "ensemble" trains several networks on a part of the rows by the log loss, choosing by cross-validation
         among them what is best chosen so, and its errors are counted on the other rows: the best classifier
@@ -58,6 +59,12 @@ class PBGNetClassifier(CertifiedClassifier):
         rows and minimises the bound on the others; "pbgnet" minimises it on all rows from a random prior;
         "pbgnet_l" and "pbgnet_l_bnd" minimise the loss and select on validation rows or by the bound;
         "mlp" is a tanh network without a certificate.
+    code : "auto", str, or matrix of shape (n_classes, n_outputs), default="auto"
+        Which signs of the network's outputs stand for which class; see `pbgnet.networks.make_code`. Two
+        classes have one output. "auto" is "hadamard" for more: any two classes differ in more than half of
+        the outputs, of which there are at most twice as many as classes. "one-against-rest" has an output for
+        each class, "exhaustive" all there can be. A matrix has rows of signs -1 and 1 in the order of
+        `classes_`.
     confidence : float, default=0.95
         Probability with which the certificate holds, over the draw of the certified rows.
     aggregation : {"fourier", "monte_carlo", "enumeration"}, default="fourier"
@@ -72,13 +79,23 @@ class PBGNetClassifier(CertifiedClassifier):
     class_weight : "balanced", dict or None, default=None
         How much rows of each class count in training "ensemble", as in scikit-learn; scaled to a mean of 1.
         It is used on the prior rows alone: the certificate speaks of the plain error rate all the same, which
-        it most often raises. See `class_conditional` for a bound that counts both classes alike.
+        it most often raises. See `class_conditional` for a bound that counts all classes alike.
     preprocessing : {"auto", "none"}, default="auto"
         Whether "ensemble" cuts numbers into bins and scales them, as learned from the prior rows, as part of
         the model. Sparse rows, and those of the other algorithms, are used as they are.
-    prior_training : {"paper", "thorough"}, default="paper"
-        How "pbgnet_pre" trains its prior: 20 epochs as in the paper; or until it is good, choosing among
-        several ways on validation rows of its own, after which the bound is minimised by L-BFGS alone.
+    image_shape : tuple of int, optional
+        (height, width[, channels]) of rows that are images; known if X is an array of images. Pixels are
+        divided by the largest of the prior rows, and not preprocessed otherwise; see docs/images.md.
+    convolution : (filters, kernel_size, stride), optional
+        A first layer of so many filters at each patch of an image; it reads whole images without.
+    augmentation : "small", callable or None, default=None
+        How images of the prior rows are varied in each epoch: turned, stretched and shifted a little; or
+        ``f(images, generator)`` on tensors (n, height, width, channels).
+    prior_training : {"auto", "paper", "thorough"}, default="auto"
+        How "pbgnet_pre" trains its prior: 20 epochs of the linear loss as in the paper; or until it is good,
+        choosing among several ways on validation rows of its own, after which the bound is minimised by
+        L-BFGS alone. "auto" is "paper" for one output, and "thorough" for more: the linear loss is a poor
+        teacher of several classes.
     solver : {"hybrid", "adam"}, default="hybrid"
         How the bound is minimised: Adam with a ramped divergence and then L-BFGS on the exact bound,
         or Adam as in the paper. The loss is always minimised by Adam.
@@ -94,8 +111,11 @@ class PBGNetClassifier(CertifiedClassifier):
         at half of delta each and deploys what has the smaller bound; without a trained prior it takes the
         better of "seeger" and "mixture", at half of delta each. For "ensemble" it is "held-out".
     class_conditional : bool, default=False
-        Also bound the error rate among rows of each class, and their mean, the balanced error rate; delta is
-        then shared by three rates.
+        Also bound the error rate among rows of each class, and their mean, the balanced error rate; all rates
+        then share delta.
+    confusion : bool, default=False
+        Also bound how often the rows of each class are answered with each other class, and the error rate of
+        each class; all of these share delta. For the route "held-out", as of "ensemble".
     n_restarts : int, default=1
         Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
     n_priors : int, default=1
@@ -109,8 +129,8 @@ class PBGNetClassifier(CertifiedClassifier):
         First learning rate of Adam, also for the prior of "pbgnet_pre"; that of "ensemble" falls to 0,
         from half of it where rows are many and columns are not.
     max_epochs : int, default=None
-        Most epochs of Adam. Unless given: for "ensemble" enough for 1600 steps, and 40 at least; 8 for the
-        hybrid solver and 150 for Adam alone.
+        Epochs of Adam, of the paper's algorithms at most so many. Unless given: for "ensemble" enough for
+        1600 steps, and 40 at least; 8 for the hybrid solver and 150 for Adam alone.
     weight_decay : float, default=None
         L2 penalty. Unless given it is chosen by cross-validation for "ensemble", and on validation rows among
         0, 1e-4 and 1e-6 for "mlp", "pbgnet_l" and "pbgnet_l_bnd".
@@ -131,7 +151,8 @@ class PBGNetClassifier(CertifiedClassifier):
         What predicts: the posterior, or the prior where the certificate speaks of its vote.
     history_ : list of dict
         One record per epoch or iteration of training.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
+        All labels given to fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
     prior_rows_, certified_rows_ : ndarray of int
@@ -172,16 +193,21 @@ class PBGNetClassifier(CertifiedClassifier):
             Interval(Integral, 1, None, closed="left"),
         ],
         "algorithm": [StrOptions({"ensemble", *ALGORITHMS})],
+        "code": [StrOptions({"auto", *CODES}), "array-like"],
         "aggregation": [StrOptions(set(METHODS))],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_members": [Interval(Integral, 1, MOST_MEMBERS // 2, closed="both")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "preprocessing": [StrOptions({"auto", "none"})],
-        "prior_training": [StrOptions({"paper", "thorough"})],
+        "image_shape": ["array-like", None],
+        "convolution": ["array-like", None],
+        "augmentation": [StrOptions(set(AUGMENTATIONS)), callable, None],
+        "prior_training": [StrOptions({"auto", "paper", "thorough"})],
         "solver": [StrOptions(set(SOLVERS))],
         "objective": [StrOptions({"seeger", "catoni"})],
         "certificate": [StrOptions(set(CERTIFICATES))],
+        "confusion": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
@@ -193,6 +219,7 @@ class PBGNetClassifier(CertifiedClassifier):
         hidden_layer_sizes: ArrayLike = "auto",
         *,
         algorithm: str = "ensemble",
+        code: str | ArrayLike = "auto",
         confidence: float = 0.95,
         aggregation: str = "fourier",
         n_samples: int = 100,
@@ -200,12 +227,16 @@ class PBGNetClassifier(CertifiedClassifier):
         n_members: int = 5,
         class_weight: str | dict[Any, Any] | None = None,
         preprocessing: str = "auto",
-        prior_training: str = "paper",
+        image_shape: Any = None,
+        convolution: Any = None,
+        augmentation: Any = None,
+        prior_training: str = "auto",
         solver: str = "hybrid",
         objective: str = "seeger",
         constant: str = "maurer",
         certificate: str = "auto",
         class_conditional: bool = False,
+        confusion: bool = False,
         n_restarts: int = 1,
         n_priors: int = 1,
         batch_size: int | str = "auto",
@@ -218,6 +249,7 @@ class PBGNetClassifier(CertifiedClassifier):
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.algorithm = algorithm
+        self.code = code
         self.confidence = confidence
         self.aggregation = aggregation
         self.n_samples = n_samples
@@ -225,12 +257,14 @@ class PBGNetClassifier(CertifiedClassifier):
         self.n_members = n_members
         self.class_weight = class_weight
         self.preprocessing = preprocessing
+        self.image_shape, self.convolution, self.augmentation = image_shape, convolution, augmentation
         self.prior_training = prior_training
         self.solver = solver
         self.objective = objective
         self.constant = constant
         self.certificate = certificate
         self.class_conditional = class_conditional
+        self.confusion = confusion
         self.n_restarts = n_restarts
         self.n_priors = n_priors
         self.batch_size = batch_size
@@ -248,7 +282,8 @@ class PBGNetClassifier(CertifiedClassifier):
         return self.algorithm == "ensemble"
 
     def _make_preprocessor(self, table: Any) -> TablePreprocessor | None:
-        if not self._is_ensemble() or self.preprocessing == "none" or sparse.issparse(table):
+        as_given = self.preprocessing == "none" or sparse.issparse(table) or self.image_shape_ is not None
+        if not self._is_ensemble() or as_given:
             return None
         return TablePreprocessor()
 
@@ -268,36 +303,37 @@ class PBGNetClassifier(CertifiedClassifier):
                 "leave it out."
             )
         device = choose_device(self.device)
-        n_rows, n_features = table.features.shape
-        recipe = self._recipe(n_rows, n_features, seeds, device)
+        layout = self._layout(table, seeds[1])
+        recipe = self._recipe(table, layout, seeds, device)
+        code = table.inputs.code
 
         def data(rows: NDArray[np.int64]) -> TrainingData:
-            return TrainingData.of(*table.examples(rows), unit=self.algorithm != "mlp", device=device)
+            examples, unit = table.examples(rows), self.algorithm != "mlp"
+            return TrainingData.of(*examples, unit=unit, device=device, patches=layout.patches)
 
         if algorithm.uses_prior_rows:
-            if table.split.prior_rows.size == 0:
-                raise DomainError(f"{self.algorithm!r} needs rows to train its prior; prior_rows is empty.")
             prior = PriorTraining.of_restarts(
                 data(table.split.prior_rows),
-                self._prior_course(n_rows),
+                prior_course(self.prior_training, table.n_rows, code.n_outputs, self._batch_size()),
                 float(self.learning_rate),
                 seeds[1],
                 recipe.replicas,
+                code,
             )
-            recipe = replace(recipe, prior=prior)
+            recipe = replace(recipe, prior=replace(prior, augmentation=layout.augmentation))
         return algorithm.fit(recipe, data(table.split.certified_rows), verbose=int(self.verbose))
 
     def _learn_ensemble(self, table: PreparedTable, seeds: list[int]) -> FitResult:
         device = choose_device(self.device)
         recipe = ensemble_recipe(
             table,
-            hidden_layer_sizes=self._hidden_layer_sizes(auto_hidden_layer_sizes(table)),
+            self._layout(table, seeds[1]),
             aggregation=self._aggregation(seeds[2], device),
             n_members=int(self.n_members),
             learning_rate=float(self.learning_rate),
             weight_decay=None if self.weight_decay is None else float(self.weight_decay),
-            batch_size=None if self.batch_size == "auto" else int(self.batch_size),
-            max_epochs=None if self.max_epochs is None else int(self.max_epochs),
+            batch_size=self._batch_size(),
+            max_epochs=self.max_epochs,
             class_weight=self.class_weight,
             seeds=seeds,
             device=device,
@@ -306,32 +342,30 @@ class PBGNetClassifier(CertifiedClassifier):
 
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
         if result.prior_kind == "pretrained":
-            loss = "log" if self._is_ensemble() else "linear"
-            text = f"trained on the prior rows by minimising the {loss} loss"
-            text += "" if self.class_weight is None else ", rows weighted by their class"
-            return PriorRecord("pretrained", description=text, n_rows=n_prior_rows)
-        return PriorRecord(
-            "random",
-            description="Xavier normal weights, intercepts 0",
-            seed=seeds[0],
-            initialisation="xavier_normal",
-        )
+            return trained_prior(
+                result, self._is_ensemble(), self.class_weight, self.augmentation, n_prior_rows
+            )
+        return random_prior(seeds[0])
 
-    def _recipe(self, n_rows: int, n_features: int, seeds: list[int], device: str) -> Recipe:
+    def _layout(self, table: PreparedTable, seed: int) -> Layout:
+        auto = auto_hidden_layer_sizes(table) if self._is_ensemble() else PAPER_HIDDEN_LAYER_SIZES
+        sizes = hidden_sizes(self.hidden_layer_sizes, auto)
+        return read_layout(self, table, sizes, self._sets_rows_apart(), seed)
+
+    def _recipe(self, table: PreparedTable, layout: Layout, seeds: list[int], device: str) -> Recipe:
         prior_seed, batch_seed, sample_seed = seeds
+        n_rows, n_features = table.features.shape
         algorithm, solver = ALGORITHMS[self.algorithm], self._solver()
-        course = solver.course or self._paper_course(n_rows, MOST_EPOCHS)
-        if self.batch_size != "auto":
-            course = replace(course, batch_size=int(self.batch_size))
-        if self.max_epochs is not None:
-            course = replace(course, max_epochs=int(self.max_epochs))
         decays = algorithm.default_weight_decay
+        delta = split_delta(delta_of(self.confidence), int(self.n_priors))
         return Recipe(
             start=Start.drawn(
                 n_features,
-                self._hidden_layer_sizes(PAPER_HIDDEN_LAYER_SIZES),
+                layout.hidden_layer_sizes,
                 prior_seed,
                 self._aggregation(sample_seed, device),
+                table.inputs.code.n_outputs,
+                layout.patches,
             ),
             replicas=Replicas.restarts(
                 int(self.n_restarts),
@@ -341,29 +375,14 @@ class PBGNetClassifier(CertifiedClassifier):
                 explore=algorithm.minimises_bound,
                 device=device,
             ),
-            bound=BoundTerms(
-                split_delta(delta_of(self.confidence), int(self.n_priors)), self.constant, self.objective
-            ),
-            course=course,
+            bound=BoundTerms(delta, self.constant, self.objective, layout.n_positions),
+            course=main_course(solver, n_rows, self._batch_size(), self.max_epochs),
             solver=solver.name,
             epochs=EpochChoice(VALIDATION_FRACTION, batch_seed, (algorithm.rule,)),
         )
 
-    def _hidden_layer_sizes(self, auto: tuple[int, ...]) -> tuple[int, ...]:
-        given = self.hidden_layer_sizes
-        if isinstance(given, str):  # "auto"
-            return auto
-        check_readable("hidden_layer_sizes", given)
-        sizes = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
-        return tuple(positive_int("hidden_layer_sizes", size) for size in sizes)
-
-    def _paper_course(self, n_rows: int, max_epochs: int) -> Course:
-        batch_size = SMALL_BATCH if n_rows < MANY_ROWS else LARGE_BATCH
-        return Course(batch_size if self.batch_size == "auto" else int(self.batch_size), max_epochs)
-
-    def _prior_course(self, n_rows: int) -> Course | PriorCourse:
-        thorough = self.prior_training == "thorough"
-        return PriorCourse() if thorough else self._paper_course(n_rows, PRETRAINING_EPOCHS)
+    def _batch_size(self) -> int | None:
+        return None if self.batch_size == "auto" else int(self.batch_size)
 
     def _solver(self) -> Solver:
         """Return the solver at work: the loss is minimised by Adam alone."""
@@ -371,16 +390,6 @@ class PBGNetClassifier(CertifiedClassifier):
         return SOLVERS[self.solver if minimises_bound else "adam"]
 
     def _aggregation(self, seed: int, device: str) -> Aggregation:
-        """Make the aggregation of the training; refuse combinations that cannot work."""
-        exact = self._solver().exact
-        if exact and self.objective == "catoni":
-            raise OptionError("objective='catoni' learns C along with Adam; use solver='adam'.")
-        if self.aggregation != "monte_carlo":
-            return make_aggregation(self.aggregation)
-        if exact:
-            raise OptionError(
-                f"solver={self.solver!r} needs an exact objective, but aggregation='monte_carlo' is a random "
-                "estimate; use solver='adam', or aggregation='fourier'."
-            )
-        generator = torch.Generator(device).manual_seed(seed)
-        return make_aggregation("monte_carlo", n_samples=int(self.n_samples), generator=generator)
+        return training_aggregation(
+            self.aggregation, int(self.n_samples), self._solver(), self.objective, seed, device
+        )

@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pbgnet.certificates import Certificate, CertifiedModel, VerificationReport, save_model, verify
+from pbgnet.certificates import (
+    Certificate,
+    CertifiedModel,
+    Inputs,
+    VerificationReport,
+    save_model,
+    verify,
+)
 from pbgnet.exceptions import UncertifiedError
-from pbgnet.networks import class_indices, vote_shares
 
 
 class TakesTables:
@@ -28,17 +34,27 @@ class TakesTables:
 class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Prediction, certificate, saving and verifying, from `decision_function` and `certified_model_`."""
 
+    inputs_: Inputs  # classes, code, columns and preprocessor
     certified_model_: CertifiedModel | None
     classes_: NDArray[Any]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     @abstractmethod
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the aggregate G in [-1, 1] for each row."""
+        """Return the aggregate G in [-1, 1] for two classes, above 0 for the second; for more, all scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,), or (n_samples, n_classes) for more than two classes
+        """
+        output = self.output(X)  # first, for it says so if nothing was fitted
+        return self.inputs_.decisions(output)
 
     @property
     def certificate_(self) -> Certificate:
@@ -57,21 +73,23 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the class the vote answers with, for each row."""
-        answers = class_indices(self.decision_function(X))  # first, for it says so if nothing was fitted
-        return np.asarray(self.classes_[answers])
+        output = self.output(X)
+        return self.inputs_.answers(output)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return (1 - G) / 2 and (1 + G) / 2, the share of the vote for each class.
+        """Return a share for each class; it is not a calibrated probability.
 
-        It is the share of networks drawn from the posterior that answer so; with two or more hidden layers,
-        of the paper's tree networks (Section 4), not of plain ones.
+        For two classes (1 - G) / 2 and (1 + G) / 2: the share of networks drawn from the posterior that
+        answer so; with two or more hidden layers, of the paper's tree networks (Section 4), not of plain
+        ones. For more classes, softmax of the scores times a temperature that was chosen on the prior rows.
 
         Returns
         -------
-        ndarray of shape (n_samples, 2), float64
-            Columns in the order of `classes_`. A share of votes, not a calibrated probability.
+        ndarray of shape (n_samples, n_classes), float64
+            Columns in the order of `classes_`.
         """
-        return vote_shares(self.decision_function(X))
+        output = self.output(X)
+        return self.inputs_.shares(output)
 
     def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
         """Recompute every number of the certificate from the table that was given to fit."""

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
+from pbgnet.certificates import Classes, label_values
 from pbgnet.exceptions import LabelError, ShapeError
 from pbgnet.validation import check_readable
 
@@ -23,3 +25,17 @@ def check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
     if missing:
         raise LabelError(f"{missing} of {n} labels are missing; drop those rows.")
     return labels
+
+
+def classes_of(y: NDArray[Any]) -> Classes:
+    """Return the classes that labels name, two or more, in ascending order."""
+    label_values(y)  # says what is wrong with labels of several kinds
+    # Sorting a million texts takes seconds; a set of them does not.
+    found = np.array(sorted(set(y.tolist())), dtype=object) if y.dtype.kind == "O" else np.unique(y)
+    if y.dtype.kind != "O":  # numbers may be no classes
+        check_classification_targets(y)
+    if len(found) < 2:
+        raise LabelError(
+            f"The labels hold 1 class only ({found.tolist()}); a classifier needs rows of two or more."
+        )
+    return Classes(tuple(found.tolist()))

@@ -1,23 +1,29 @@
-"""The paper's experiments: runs, studies of them, tables, figures, reports; a room for each."""
+"""The paper's experiments and comparisons beyond them: runs, studies, tables, reports; a room for each."""
 
 from pbgnet.experiments.runs import PaperRows
 from pbgnet.experiments.studies import (
+    COMPARISON,
     Engine,
     LocalEngine,
     RayEngine,
     Store,
+    Study,
     SweepState,
     load_study,
     run_study,
+    study_kind,
 )
 
 __all__ = [
+    "COMPARISON",
     "Engine",
     "LocalEngine",
     "PaperRows",
     "RayEngine",
     "Store",
+    "Study",
     "SweepState",
     "load_study",
     "run_study",
+    "study_kind",
 ]

@@ -14,7 +14,6 @@ from pbgnet.export.dependency import check_runtime, import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
 from pbgnet.export.table import NUMBERS_DTYPE, read_table
 from pbgnet.files import as_path
-from pbgnet.networks import class_indices
 from pbgnet.validation import positive_int
 
 # Rows are run so many at a time, fewer where a layer would hold more than WORKSPACE numbers for them: what
@@ -38,7 +37,7 @@ class OnnxClassifier:
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (c,)
     n_features_in_ : int
         Columns of the table or of the rows it reads.
     metadata : Metadata
@@ -87,12 +86,25 @@ class OnnxClassifier:
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return G (aggregate), or -1 and 1 (sign network), for each row; of members their mean.
+        """Return one number per row for two classes, above 0 for the second; for more, the score of each.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,), or (n, c) for c > 2 classes
+        """
+        return self.metadata.inputs.decisions(self.output(X))
+
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return G (aggregate), or -1 and 1 (sign network), of each output; of members their mean.
 
         Parameters
         ----------
         X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
             Rows as they were given to fit.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
 
         Raises
         ------
@@ -100,14 +112,17 @@ class OnnxClassifier:
             For other columns, for what is no number, and for NaN or infinity without a preprocessor.
         """
         parts = [self._session.run(["decision"], feed)[0] for feed in self._feeds(X)]
-        decision = np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
-        if not np.isfinite(decision).all():
+        if not parts:
+            n_outputs = self.metadata.inputs.code.n_outputs
+            return np.zeros(0 if n_outputs == 1 else (0, n_outputs))
+        output = np.concatenate(parts).astype(np.float64)
+        if not np.isfinite(output).all():
             raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
-        return decision
+        return output
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the label the network answers with, for each row."""
-        return self.classes_[class_indices(self.decision_function(X))]
+        return self.metadata.inputs.answers(self.output(X))
 
     def __call__(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return `predict`: the classifier as a function."""

@@ -39,10 +39,10 @@ class Graph:
         self._inputs.append(self._described(name, dtype, ["n", n_columns]))
         return name
 
-    def output(self, name: str, value: str, dtype: Any = None) -> None:
-        """Declare a value of shape (n,) as an output."""
+    def output(self, name: str, value: str, dtype: Any = None, n_columns: int | None = None) -> None:
+        """Declare a value of shape (n,), or (n, columns), as an output."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name]))
-        self._outputs.append(self._described(name, dtype, ["n"]))
+        self._outputs.append(self._described(name, dtype, ["n"] if n_columns is None else ["n", n_columns]))
 
     def constant(self, value: Any, name: str | None = None) -> str:
         """Store numbers in the precision of the graph."""

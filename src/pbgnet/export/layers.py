@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pbgnet.aggregation import Fourier, FourierNodes, choose_nodes
 from pbgnet.export.graph import Graph
-from pbgnet.networks import AggregatedNetwork, Layer, SignNetwork
+from pbgnet.networks import AggregatedNetwork, Layer, PatchShape, SignNetwork
 
 # Inputs whose product is written out as a polynomial in their means, so that a matrix product computes it.
 GROUP = 4
@@ -25,7 +25,7 @@ Complex = tuple[str, str]
 
 
 def add_network(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork) -> str:
-    """Add the output of a network for rows of shape (n, d_0): shape (n,).
+    """Add the output of a network for rows of shape (n, d_0): shape (n,), or (n, r) for r > 1 outputs.
 
     Networks side by side are members: they are computed together, and the output is the mean of theirs.
     Values inside have the shape (M, n, m), with M = 1 for a single network.
@@ -36,7 +36,8 @@ def add_network(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork) 
         values = _add_means(graph, x, network)
     kind = "Squeeze" if n_members(network) is None else "ReduceMean"
     options = {} if kind == "Squeeze" else {"keepdims": 0}
-    return graph.op(kind, values, graph.indices([0, 2]), **options)
+    axes = [0, 2] if network.architecture.n_outputs == 1 else [0]
+    return graph.op(kind, values, graph.indices(axes), **options)
 
 
 def n_members(network: AggregatedNetwork | SignNetwork) -> int | None:
@@ -49,9 +50,10 @@ def workspace_per_row(network: AggregatedNetwork | SignNetwork, dtype: torch.dty
     """Return how many numbers the largest layer holds at once for one row."""
     count = n_members(network) or 1
     if isinstance(network, SignNetwork):
-        return max((count if k else 1) * layer.weight.shape[-1] for k, layer in enumerate(network.layers))
+        sizes = [(count if k else 1) * layer.weight.shape[-1] for k, layer in enumerate(network.layers)]
+        return max(*sizes, _cut_size(network), count * network.layers[0].n_neurons)
     first, *rest = network.layers
-    sizes = [first.n_neurons * _erf_nodes().largest_count]
+    sizes = [first.n_neurons * _erf_nodes().largest_count, _cut_size(network)]
     # The product so far, a factor, and their products.
     sizes += [8 * layer.n_neurons * _nodes(layer.weight, dtype).largest_count for layer in rest]
     return count * max(sizes)
@@ -66,19 +68,48 @@ def _add_sign_layers(graph: Graph, x: str, network: SignNetwork) -> str:
     values = x
     for k, layer in enumerate(network.layers):
         # The operation Sign would answer 0 at 0.
-        product = _product(graph, _inputs(graph, layer, values, n_axes=2 if k == 0 else 3), k, layer)
+        if k == 0:
+            product = _first_product(graph, values, network, unit=False)
+        else:
+            product = _product(graph, _inputs(graph, layer, values, n_axes=3), k, layer)
         values = graph.op("Where", graph.op("Greater", product, zero), plus, minus)
     return values
 
 
 def _add_means(graph: Graph, x: str, network: AggregatedNetwork) -> str:
     """G(x), in [-1, 1] (paper, Eq. 4 and 16)."""
-    first, *rest = network.layers
-    rows = _unit_rows(graph, _inputs(graph, first, x, n_axes=2))
-    mean = _erf(graph, _product(graph, rows, 0, first))
-    for k, layer in enumerate(rest, start=1):
+    mean = _erf(graph, _first_product(graph, x, network, unit=True))
+    for k, layer in enumerate(network.layers[1:], start=1):
         mean = _fourier_layer(graph, _inputs(graph, layer, mean, n_axes=3), k, layer.weight.detach())
     return mean
+
+
+def _first_product(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork, *, unit: bool) -> str:
+    """Rows (n, d_0), or all their patches, times the weights of the first layer: shape (M, n, m)."""
+    layer, patches = network.layers[0], network.architecture.patches
+    if patches is None:
+        rows = _inputs(graph, layer, x, n_axes=2)
+        return _product(graph, _unit_rows(graph, rows) if unit else rows, 0, layer)
+    cut = _inputs(graph, layer, _cut(graph, x, patches), n_axes=3)  # shape: (n, P, inputs of a patch)
+    weights = graph.op("Transpose", _stored(graph, 0, layer.weight.detach()), perm=[0, 2, 1])
+    product = graph.op(
+        "MatMul",
+        _unit_rows(graph, cut, axis=2) if unit else cut,
+        graph.op("Unsqueeze", weights, graph.indices([1])),
+    )
+    return graph.op("Reshape", product, graph.indices([0, 0, layer.n_neurons]))
+
+
+def _cut(graph: Graph, x: str, patches: PatchShape) -> str:
+    """Images (n, d_0) over their scale, cut into patches: shape (n, P, inputs of a patch)."""
+    scaled = graph.op("Div", x, graph.constant(patches.pixel_scale))
+    return graph.op("Gather", scaled, graph.indices(patches.index().numpy()), axis=1)
+
+
+def _cut_size(network: AggregatedNetwork | SignNetwork) -> int:
+    """Numbers of all patches of an image, with their constants."""
+    patches = network.architecture.patches
+    return 0 if patches is None else patches.n_positions * (patches.n_inputs + 1)
 
 
 def _inputs(graph: Graph, layer: Layer, values: str, n_axes: int) -> str:
@@ -105,11 +136,11 @@ def _erf_nodes() -> FourierNodes:
     return choose_nodes(torch.tensor([[ERF_REACH]], dtype=torch.float64), ERF_TOLERANCE)
 
 
-def _unit_rows(graph: Graph, rows: str) -> str:
+def _unit_rows(graph: Graph, rows: str, axis: int = 1) -> str:
     """Rows over their lengths, by way of the largest entry so that no square overflows or vanishes."""
-    axis = graph.indices([1])
-    rows = graph.op("Div", rows, graph.op("ReduceMax", graph.op("Abs", rows), axis, keepdims=1))
-    squares = graph.op("ReduceSum", graph.op("Mul", rows, rows), axis, keepdims=1)
+    along = graph.indices([axis])
+    rows = graph.op("Div", rows, graph.op("ReduceMax", graph.op("Abs", rows), along, keepdims=1))
+    squares = graph.op("ReduceSum", graph.op("Mul", rows, rows), along, keepdims=1)
     return graph.op("Div", rows, graph.op("Sqrt", squares))
 
 

@@ -21,12 +21,12 @@ SEAL = re.compile(FILE_SEAL.encode() + rb"\x12\x40([0-9a-f]{64})")
 COVERS = {
     "aggregate": (
         "The certificate covers the vote, which is the label this file answers with, up to rounding: it may "
-        "differ from the certified one where the decision is 0 to within the precision of the file."
+        "differ from the certified one where two classes tie to within the precision of the file."
     ),
     "sign": (
-        "The certificate covers the vote, the sign of the aggregate, and not this file, which holds the "
-        "plain sign network with the same weights, or the mean of one per member. Certify it through "
-        "its disagreement with the vote."
+        "The certificate covers the vote of the aggregate, and not this file, which holds the plain "
+        "sign network with the same weights, or the mean of one per member. Certify it through its "
+        "disagreement with the vote."
     ),
 }
 OF_THIS_FILE = "The certificate covers this file, through its disagreement with a certified vote."

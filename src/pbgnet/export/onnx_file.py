@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import pbgnet
@@ -29,7 +30,7 @@ from pbgnet.export.table import (
     text_columns,
 )
 from pbgnet.files import as_path, write_whole
-from pbgnet.networks import AggregatedNetwork, SignNetwork
+from pbgnet.networks import AggregatedNetwork, LabelCode, SignNetwork
 from pbgnet.validation import check_finite, check_kind, check_name
 
 NETWORKS = ("sign", "aggregate")
@@ -113,6 +114,7 @@ def export_onnx(
         raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
     inputs = model.inputs if isinstance(model, CertifiedModel) else Inputs(Classes((-1, 1)))
     source = _source(model, network)
+    inputs.check_size(source.architecture.n_features, source.architecture.n_outputs)
     written = _written(source, network, dtype)
     metadata = _describe(proof, network, dtype, written, inputs, str(source.architecture))
     if certificate is not None:
@@ -133,7 +135,7 @@ def _draw(written: AggregatedNetwork | SignNetwork, inputs: Inputs, dtype: str) 
         x = graph.input("x", written.architecture.n_features)
     else:
         x = add_preprocessing(graph, inputs.preprocessor)
-    _add_outputs(graph, add_network(graph, x, written), inputs.classes)
+    _add_outputs(graph, add_network(graph, x, written), inputs)
     return graph
 
 
@@ -152,8 +154,13 @@ def _written(
         check_finite(f"weights[{k}]", weight, f"It cannot be exported in {dtype}.")
     sizes = source.architecture
     if network == "sign":
-        return SignNetwork(weights, intercept=sizes.intercept)
-    return AggregatedNetwork(weights, intercept=sizes.intercept, members=sizes.n_members is not None)
+        return SignNetwork(weights, intercept=sizes.intercept, patches=sizes.patches)
+    return AggregatedNetwork(
+        weights,
+        intercept=sizes.intercept,
+        members=sizes.n_members is not None,
+        patches=sizes.patches,
+    )
 
 
 def _check_sign_network(model: object, network: str) -> SignNetwork:
@@ -169,20 +176,31 @@ def _check_sign_network(model: object, network: str) -> SignNetwork:
         raise ShapeError(
             f"The network has replica axes {model.architecture.replicas}; export one network at a time."
         )
-    if model.architecture.n_outputs > 1:
-        raise ShapeError(
-            f"The network has {model.architecture.n_outputs} outputs; only networks with one can be exported."
-        )
     return model
 
 
-def _add_outputs(graph: Graph, decision: str, classes: Classes) -> None:
-    labels = classes.array
-    second = graph.op(
-        "Cast", graph.op("Greater", decision, graph.constant(0.0)), to=import_onnx().TensorProto.INT64
-    )
-    graph.output("decision", decision)
-    graph.output("label", graph.op("Gather", graph.store(labels, "classes"), second), labels.dtype)
+def _add_outputs(graph: Graph, decision: str, inputs: Inputs) -> None:
+    """Add what the network returns, the scores of classes where it has several outputs, and the label.
+
+    Several labels are 0 and 1, a column for each.
+    """
+    labels, code = inputs.classes.array, inputs.code
+    graph.output("decision", decision, n_columns=None if code.n_outputs == 1 else code.n_outputs)
+    if isinstance(code, LabelCode):
+        above = graph.op("Greater", decision, graph.constant(0.0))
+        each = graph.op("Cast", above, to=import_onnx().TensorProto.INT64)
+        graph.output("label", each, np.dtype(np.int64), n_columns=code.n_labels)
+        return
+    if code.n_outputs == 1:
+        above = graph.op("Greater", decision, graph.constant(0.0))
+        # The code says which class stands for a positive output.
+        labels = labels[np.argsort(code.matrix[:, 0])]
+        place = graph.op("Cast", above, to=import_onnx().TensorProto.INT64)
+    else:
+        scores = graph.op("MatMul", decision, graph.constant(code.matrix.T / code.n_outputs, "code"))
+        graph.output("scores", scores, n_columns=code.n_classes)
+        place = graph.op("ArgMax", scores, axis=1, keepdims=0)
+    graph.output("label", graph.op("Gather", graph.store(labels, "classes"), place), labels.dtype)
 
 
 def _check_certificate(model: object, certificate: Certificate | None) -> Certificate | None:

@@ -1,4 +1,4 @@
-"""What stands around the aggregated layers, in plain PyTorch: the first layer's means, and the loss."""
+"""What stands around the aggregated layers, in plain PyTorch: the first layer's means, and losses."""
 
 import math
 
@@ -37,16 +37,17 @@ def linear_loss(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
     Parameters
     ----------
-    output : Tensor, shape (R, n)
-    y : Tensor, shape (R, n) or (n,)
+    output : Tensor, shape (R, n) or (R, n, r)
+        Several outputs of an example count alike.
+    y : Tensor, shape of the output, or without the R in front
 
     Returns
     -------
     loss : Tensor, float64, shape (R,)
-    slope : Tensor, shape (R, n)
+    slope : Tensor, shape of the output
     """
-    agreement = (y * output).mean(dim=-1, dtype=torch.float64)
-    slope = (y * (-0.5 / output.shape[-1])).expand_as(output)
+    agreement = (y * output).mean(dim=_all_but_replicas(output), dtype=torch.float64)
+    slope = (y * (-0.5 / math.prod(output.shape[1:]))).expand_as(output)
     return 0.5 - 0.5 * agreement, slope
 
 
@@ -55,12 +56,57 @@ def log_loss(output: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[T
 
     The logarithm of the chance that a drawn network is right; unlike the linear loss it does not give up
     on examples that are answered wrongly. Parameters and returns are those of `linear_loss`; the loss of an
-    example is multiplied by its weight, of the shape of y, where there is one.
+    example is multiplied by its weight, shape (R, n) or (n,), where there is one.
     """
     chance = 0.5 + 0.5 * (y * output)
     cut = chance.clamp_min(SMALLEST_CHANCE)
     loss = (cut - chance) / SMALLEST_CHANCE - cut.log()
-    slope = y * (-0.5 / output.shape[-1]) / cut
+    slope = y * (-0.5 / math.prod(output.shape[1:])) / cut
     if weight is not None:
-        loss, slope = loss * weight, slope * weight
-    return loss.mean(dim=-1, dtype=torch.float64), slope
+        of_output = weight[..., None] if output.ndim == 3 else weight
+        loss, slope = loss * of_output, slope * of_output
+    return loss.mean(dim=_all_but_replicas(output), dtype=torch.float64), slope
+
+
+def softmax_loss(
+    output: Tensor, y: Tensor, code: Tensor, log_temperature: Tensor, weight: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the mean cross-entropy of the classes of a code, and its derivatives in outputs and temperature.
+
+    The score of class k is `s_k = mean_j C_kj F_j`, and the loss of an example `ln sum_k exp(t s_k) - t s_y`.
+    Its own score is that of its signs, so nobody has to know the number of its class.
+
+    Parameters
+    ----------
+    output : Tensor, shape (R, n, r)
+    y : Tensor, shape (R, n, r) or (n, r)
+        For each example the row of its class in the code.
+    code : Tensor, shape (c, r)
+        Signs, of the type of the outputs.
+    log_temperature : Tensor, float64, shape (R,)
+        The logarithm of t.
+    weight : Tensor, shape (R, n) or (n,), optional
+        What the loss of an example is multiplied by.
+
+    Returns
+    -------
+    loss : Tensor, float64, shape (R,)
+    slope : Tensor, shape (R, n, r)
+    by_log_temperature : Tensor, float64, shape (R,)
+    """
+    n, r = output.shape[1:]
+    factor = (log_temperature.exp() / r).to(output.dtype)[:, None, None]
+    scores = factor * (output @ code.T)
+    own = factor[..., 0] * (y * output).sum(dim=-1)
+    normaliser = scores.logsumexp(dim=-1)
+    chances = (scores - normaliser[..., None]).exp()
+    loss = normaliser - own
+    excess = (chances * scores).sum(dim=-1) - own
+    slope = (chances @ code - y) * (factor / n)
+    if weight is not None:
+        loss, excess, slope = loss * weight, excess * weight, slope * weight[..., None]
+    return loss.mean(dim=1, dtype=torch.float64), slope, excess.mean(dim=1, dtype=torch.float64)
+
+
+def _all_but_replicas(output: Tensor) -> tuple[int, ...]:
+    return tuple(range(1, output.ndim))

@@ -6,7 +6,7 @@ Letarte et al. (2019): Eq. 4 (first layer), Eq. 16 (layers above), Eq. 17 (diver
 hidden layer it is the linear classifier of Germain, Lacasse, Laviolette, Marchand (2009).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import torch
@@ -20,6 +20,7 @@ from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.initialisation import initial_weights
 from pbgnet.networks.inputs import PreparedRows, unit_rows
 from pbgnet.networks.layers import Layers, stack_layers
+from pbgnet.networks.patches import PatchRows, PatchShape
 from pbgnet.networks.sign_network import SignNetwork
 from pbgnet.validation import check_layers
 
@@ -46,6 +47,9 @@ class AggregatedNetwork(nn.Module):
     members : bool, default=False
         Whether the last leading axis counts members: networks of which one is drawn first, so that G is the
         mean of theirs, and the divergence that of their divergences (docs/theory/members.md).
+    patches : PatchShape, optional
+        How the first layer cuts examples that are images: then its weights (..., filters, inputs of a patch
+        + 1) are the means of a neuron at every position (docs/theory/convolution.md).
 
     Attributes
     ----------
@@ -75,9 +79,10 @@ class AggregatedNetwork(nn.Module):
         intercept: bool = True,
         aggregation: str | Aggregation = "fourier",
         members: bool = False,
+        patches: PatchShape | None = None,
     ) -> None:
         super().__init__()
-        self.architecture = Architecture.of(weights, intercept, members)
+        self.architecture = Architecture.of(weights, intercept, members, patches)
         self.aggregation = make_aggregation(aggregation)
         self.weights = nn.ParameterList([nn.Parameter(weight.detach().clone()) for weight in weights])
         prior = weights if prior_weights is None else prior_weights
@@ -93,6 +98,7 @@ class AggregatedNetwork(nn.Module):
         *,
         intercept: bool = True,
         aggregation: str | Aggregation = "fourier",
+        patches: PatchShape | None = None,
         **options: Any,
     ) -> Self:
         """Make a network from its sizes; the first weights are also the prior.
@@ -103,12 +109,16 @@ class AggregatedNetwork(nn.Module):
             The architecture; no hidden layers gives the linear classifier.
         aggregation : str or Aggregation
             How the layers above the first are computed.
+        patches : PatchShape, optional
+            How the first layer cuts images; its hidden layer size is then filters times positions.
         **options
             ``n_outputs``, ``initialisation``, ``generator``, ``replicas``, ``dtype`` and ``device`` of
             `initial_weights`.
         """
-        weights = initial_weights(n_features, hidden_layer_sizes, intercept=intercept, **options)
-        return cls(weights, intercept=intercept, aggregation=aggregation)
+        weights = initial_weights(
+            n_features, hidden_layer_sizes, intercept=intercept, patches=patches, **options
+        )
+        return cls(weights, intercept=intercept, aggregation=aggregation, patches=patches)
 
     @property
     def prior_weights(self) -> list[Tensor]:
@@ -118,16 +128,17 @@ class AggregatedNetwork(nn.Module):
     @property
     def layers(self) -> Layers:
         """The layers: the first, and the aggregated ones above it."""
-        return stack_layers(self.weights, self.architecture.intercept, self.aggregation)
+        return self._stack(self.weights)
 
     def fix_prior(self) -> None:
         """Make the present weights the prior, as after pre-training."""
         self._hold_prior(list(self.weights))
 
-    def prepare(self, x: Tensor) -> Tensor:
+    def prepare(self, x: Tensor) -> Tensor | PatchRows:
         """Bring examples of shape (..., n, d_0) to the form `output` works on, once for all epochs."""
         self.architecture.check_examples(x, like=self.weights[0])
-        return unit_rows(x, self.architecture.intercept)
+        patches = self.architecture.patches
+        return unit_rows(x, self.architecture.intercept) if patches is None else PatchRows.of(x, patches)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return G(x) for examples of shape (..., n, d_0): shape (..., n) or (..., n, r), in [-1, 1]."""
@@ -144,6 +155,7 @@ class AggregatedNetwork(nn.Module):
             intercept=self.architecture.intercept,
             aggregation=self.aggregation,
             members=self.architecture.n_members is not None,
+            patches=self.architecture.patches,
         )
 
     @property
@@ -184,7 +196,7 @@ class AggregatedNetwork(nn.Module):
         given, intercept = self.weights if weights is None else weights, self.architecture.intercept
         # Detaching costs more than asking, and what training hands over needs none.
         detached = [w.detach() if w.requires_grad else w for w in given]
-        first, *rest = stack_layers(detached, intercept, self.aggregation)
+        first, *rest = self._stack(detached)
         device, pullbacks = first.weight.device, []
         with torch.no_grad(), full_precision(device):
             values, pull_back_first = first.with_pullback(rows, constant=intercept and bool(rest))
@@ -210,7 +222,10 @@ class AggregatedNetwork(nn.Module):
 
         That of members is their mean: one of them is drawn, with the same chances before and after.
         """
-        own = tree_divergence(list(self.weights), self.prior_weights, validate_args=validate_args)
+        positions = self.architecture.n_positions
+        own = tree_divergence(
+            list(self.weights), self.prior_weights, n_positions=positions, validate_args=validate_args
+        )
         return self.architecture.mean_of_members(own)
 
     def error_bound(self) -> Tensor:
@@ -238,11 +253,16 @@ class AggregatedNetwork(nn.Module):
 
         That of members is a network for each, side by side.
         """
-        return SignNetwork(list(self.weights), intercept=self.architecture.intercept)
+        sizes = self.architecture
+        return SignNetwork(list(self.weights), intercept=sizes.intercept, patches=sizes.patches)
 
     def extra_repr(self) -> str:
         """Architecture and aggregation, for `repr`."""
         return f"{self.architecture}, aggregation={self.aggregation!r}"
+
+    def _stack(self, weights: Iterable[Tensor]) -> Layers:
+        sizes = self.architecture
+        return stack_layers(weights, sizes.intercept, self.aggregation, sizes.patches)
 
     def _hold_prior(self, prior: Sequence[Tensor]) -> None:
         for k, weight in enumerate(prior):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import DtypeError, ShapeError
+from pbgnet.exceptions import DtypeError, OptionError, ShapeError
+from pbgnet.networks.patches import PatchShape
 from pbgnet.validation import check_kind, check_layers
 
 
@@ -19,7 +20,8 @@ class Architecture:
     n_features : int
         Number d_0 of inputs, without the constant.
     hidden_layer_sizes : tuple of int
-        Numbers d_1, ..., d_{L-1} of hidden neurons; empty for a linear classifier.
+        Numbers d_1, ..., d_{L-1} of hidden neurons; empty for a linear classifier. The first of a
+        convolution is its filters times its positions.
     intercept : bool
         Whether each layer has a constant input.
     replicas : tuple of int
@@ -28,6 +30,8 @@ class Architecture:
         Number r of output neurons, all above the same hidden layers.
     n_members : int or None
         Number of networks whose mean is the output; None for a network that has no axis for members.
+    patches : PatchShape or None
+        How the first layer cuts images; None where it reads whole rows.
     """
 
     n_features: int
@@ -36,6 +40,7 @@ class Architecture:
     replicas: tuple[int, ...]
     n_outputs: int = 1
     n_members: int | None = None
+    patches: PatchShape | None = None
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -43,15 +48,27 @@ class Architecture:
         return self.replicas if self.n_members is None else (*self.replicas, self.n_members)
 
     @property
+    def n_positions(self) -> int:
+        """How many neurons share the mean of one row of the first weights."""
+        return 1 if self.patches is None else self.patches.n_positions
+
+    @property
     def n_layers(self) -> int:
         """The number L of weight matrices."""
         return len(self.hidden_layer_sizes) + 1
 
     @classmethod
-    def of(cls, weights: Sequence[Tensor] | Tensor, intercept: bool, members: bool = False) -> "Architecture":
+    def of(
+        cls,
+        weights: Sequence[Tensor] | Tensor,
+        intercept: bool,
+        members: bool = False,
+        patches: PatchShape | None = None,
+    ) -> "Architecture":
         """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept).
 
-        With `members`, the last of the leading axes counts networks whose mean is the output.
+        With `members`, the last of the leading axes counts networks whose mean is the output. With `patches`,
+        the first matrix holds a filter per row.
         """
         check_layers("weights", weights)
         check_kind("intercept", intercept, bool)
@@ -68,11 +85,15 @@ class Architecture:
                     f"All weights must be float32, or all float64; layer {k} has {weight.dtype}, layer 1 "
                     f"{weights[0].dtype}."
                 )
+        n_neurons = [weight.shape[-2] for weight in weights]
+        if patches is not None:
+            _check_patches(patches, weights, intercept)
+            n_neurons[0] *= patches.n_positions
         for k in range(1, len(weights)):
-            expected, found = weights[k - 1].shape[-2] + intercept, weights[k].shape[-1]
+            expected, found = n_neurons[k - 1] + intercept, weights[k].shape[-1]
             if found != expected:
                 raise ShapeError(
-                    f"Layer {k + 1} takes {found} inputs, but the {weights[k - 1].shape[-2]} neurons below "
+                    f"Layer {k + 1} takes {found} inputs, but the {n_neurons[k - 1]} neurons below "
                     f"it{' and the intercept' if intercept else ''} make {expected}."
                 )
         if weights[-1].shape[-2] == 0:
@@ -80,16 +101,17 @@ class Architecture:
         leading = tuple(weights[0].shape[:-2])
         if members and (not leading or leading[-1] == 0):
             raise ShapeError(f"Members need an axis of their own, at least one long; there is {leading}.")
-        n_features = weights[0].shape[-1] - intercept
+        n_features = weights[0].shape[-1] - intercept if patches is None else patches.n_features
         if n_features < 1:
             raise ShapeError("The first layer has no inputs besides the intercept.")
         return cls(
             n_features=n_features,
-            hidden_layer_sizes=tuple(weight.shape[-2] for weight in weights[:-1]),
+            hidden_layer_sizes=tuple(n_neurons[:-1]),
             intercept=intercept,
             replicas=leading[:-1] if members else leading,
             n_outputs=weights[-1].shape[-2],
             n_members=leading[-1] if members else None,
+            patches=patches,
         )
 
     def as_output(self, values: Tensor) -> Tensor:
@@ -127,4 +149,19 @@ class Architecture:
         sizes = "-".join(map(str, (self.n_features, *self.hidden_layer_sizes, self.n_outputs)))
         members = f", members={self.n_members}" if self.n_members is not None else ""
         replicas = f", replicas={self.replicas}" if self.replicas else ""
-        return f"{sizes}, intercept={self.intercept}{members}{replicas}"
+        images = "" if self.patches is None else f", images of {self.patches}"
+        return f"{sizes}, intercept={self.intercept}{members}{replicas}{images}"
+
+
+def _check_patches(patches: PatchShape, weights: Sequence[Tensor] | Tensor, intercept: bool) -> None:
+    check_kind("patches", patches, PatchShape)
+    if not intercept:
+        raise OptionError("A patch of zeros has no direction without an intercept; use intercept=True.")
+    found, expected = weights[0].shape[-1], patches.n_inputs + 1
+    if found != expected:
+        raise ShapeError(
+            f"A filter for patches of {patches.n_inputs} numbers and the intercept has {expected} weights, "
+            f"got {found}."
+        )
+    if len(weights) == 1 and patches.n_positions > 1:
+        raise ShapeError("A convolution needs a layer above it, which reads all positions.")

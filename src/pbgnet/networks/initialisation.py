@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from pbgnet.exceptions import DtypeError, MemoryLimitError, OptionError
+from pbgnet.exceptions import DtypeError, MemoryLimitError, OptionError, ShapeError
+from pbgnet.networks.patches import PatchShape
 from pbgnet.validation import check_kind, check_name, positive_int
 
 Fill = Callable[[int, Tensor, torch.Generator | None], None]
@@ -70,6 +71,7 @@ def initial_weights(
     intercept: bool = True,
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
+    patches: PatchShape | None = None,
 ) -> list[Tensor]:
     """Make the weight matrices of a network, first layer first.
 
@@ -96,10 +98,13 @@ def initial_weights(
         Add a column for a constant input to each matrix.
     dtype, device
         Of the matrices; PyTorch's defaults unless given.
+    patches : PatchShape, optional
+        How the first layer cuts images; its neurons, filters times positions, share the means of the filters.
 
     Returns
     -------
     list of Tensor, shapes (*replicas, d_k, d_{k-1} + intercept)
+        The first is (*replicas, filters, inputs of a patch + intercept) with `patches`.
 
     Examples
     --------
@@ -118,12 +123,27 @@ def initial_weights(
     check_kind("device", device, torch.device, str, type(None))
     if dtype is not None and not dtype.is_floating_point:
         raise DtypeError(f"Weights are float32 or float64, not {dtype}.")
+    shapes = [(m, d) for d, m in itertools.pairwise(sizes)]
+    if patches is not None:
+        shapes[0] = _filters(patches, sizes)
     weights = []
-    for layer, (d, m) in enumerate(itertools.pairwise(sizes)):
+    for layer, (m, d) in enumerate(shapes):
         weight = _zeros((*leading, m, d + intercept), dtype, device)
         fill(layer, weight[..., :d], generator)
         weights.append(weight)
     return weights
+
+
+def _filters(patches: PatchShape, sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the number of filters and of the inputs of each."""
+    check_kind("patches", patches, PatchShape)
+    n_features, n_neurons = sizes[:2]
+    if n_features != patches.n_features or n_neurons % patches.n_positions:
+        raise ShapeError(
+            f"Images of {patches} have {patches.n_features} features, and a first layer of some filters at "
+            f"each of {patches.n_positions} positions; got {n_features} features and {n_neurons} neurons."
+        )
+    return n_neurons // patches.n_positions, patches.n_inputs
 
 
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype | None, device: torch.device | str | None) -> Tensor:

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.networks.binned import BinnedRows
+from pbgnet.networks.patches import PatchRows, PatchShape
 from pbgnet.networks.sparse import SparseRows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import check_finite, refuse_masked
 
-PreparedRows = Tensor | SparseRows | BinnedRows
+PreparedRows = Tensor | SparseRows | BinnedRows | PatchRows
 
 DENSE_OUTPUTS = 16
 """Up to how many outputs per column a CPU multiplies faster than it looks up what codes stand for."""
@@ -33,7 +33,13 @@ def append_one(values: Tensor) -> Tensor:
 
 
 def prepare_rows(
-    x: Any, *, unit: bool, intercept: bool, dtype: torch.dtype, device: torch.device | str
+    x: Any,
+    *,
+    unit: bool,
+    intercept: bool,
+    dtype: torch.dtype,
+    device: torch.device | str,
+    patches: PatchShape | None = None,
 ) -> PreparedRows:
     """Prepare an array, sparse matrix or binned table of shape (n, d) for the first layer of a network.
 
@@ -46,19 +52,22 @@ def prepare_rows(
         Whether to append the constant 1.
     dtype : torch.dtype
     device : torch.device or str
+    patches : PatchShape, optional
+        How rows that are images are cut; each patch gets its own constant and length.
     """
+    if patches is not None:
+        return PatchRows.of(_dense(x.toarray() if hasattr(x, "toarray") else x), patches).to(device, dtype)
     if isinstance(x, BinnedTable):
         if intercept and _better_as_codes(x, torch.device(device)):
             return BinnedRows.of(x, unit=unit, dtype=dtype, device=device)
         return _written_out(x, unit=unit, intercept=intercept, dtype=dtype, device=device)
     if sparse.issparse(x):
         return SparseRows(x, intercept=intercept, unit=unit, dtype=dtype, device=device)
-    refuse_masked("x", x)
-    return _dense_rows(np.asarray(x, dtype=np.float64), unit, intercept).to(device, dtype)
+    return _dense_rows(x, unit, intercept).to(device, dtype)
 
 
-def _dense_rows(array: NDArray[np.float64], unit: bool, intercept: bool) -> Tensor:
-    rows = torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns of the others
+def _dense_rows(x: Any, unit: bool, intercept: bool) -> Tensor:
+    rows = _dense(x)
     if unit:
         return unit_rows(rows, intercept)
     return append_one(rows) if intercept else rows
@@ -105,6 +114,12 @@ def _constants(rows: Tensor | BinnedRows) -> Tensor:
     return rows.inverse_length if isinstance(rows, BinnedRows) else rows[:, -1]
 
 
+def _dense(x: Any) -> Tensor:
+    refuse_masked("x", x)
+    array = np.asarray(x, dtype=np.float64)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns of the others
+
+
 def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
     """Whether rows are kept as codes: docs/speed.md has the measurements."""
     n_rows, n_outputs = table.shape
@@ -145,7 +160,7 @@ def first_product_with_pullback(
     """Return `first_product`, and what maps a gradient of it (..., n, m) to that of the weights."""
     if isinstance(rows, Tensor):
         return (weight @ rows.mT).mT, lambda grad: grad.mT @ rows
-    if isinstance(rows, BinnedRows):
+    if isinstance(rows, BinnedRows | PatchRows):
         return rows.times_with_pullback(weight)
     leaf = weight.detach().requires_grad_()
     with torch.enable_grad():

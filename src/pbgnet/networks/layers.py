@@ -20,6 +20,7 @@ from pbgnet.autograd import Pullback, full_precision
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.kernels import find_kernel
 from pbgnet.networks.inputs import PreparedRows, append_one, first_product, first_product_with_pullback
+from pbgnet.networks.patches import PatchRows, PatchShape
 from pbgnet.validation import check_finite
 
 
@@ -108,6 +109,43 @@ class FirstLayer(Layer):
 
 
 @dataclass(eq=False, slots=True)
+class ConvolutionalLayer(FirstLayer):
+    """Filters at every position of an image: neurons with tied means, each reading its own patch.
+
+    Attributes
+    ----------
+    patches : PatchShape
+    """
+
+    patches: PatchShape
+
+    @property
+    def n_neurons(self) -> int:
+        """Filters times positions; those of one position stand side by side."""
+        return self.weight.shape[-2] * self.patches.n_positions
+
+    def error_bound(self) -> Tensor:
+        """Bound the rounding of the means, float64, shape (..., m): that of its filter for each neuron.
+
+        A patch is a row of d numbers, the constant included. In units, relative to |w|: the quotients by the
+        scale and their rounding err by 2, the length and the quotients by it by (d + 5) / 2, the product
+        with w by d. The sum is below the 2 d + 10 of `FirstLayer`.
+        """
+        of_filter = super(ConvolutionalLayer, self).error_bound()  # a class with slots is made anew
+        return of_filter.repeat(*[1] * (of_filter.ndim - 1), self.patches.n_positions)
+
+    def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
+        """Raise unless the rows are images that are cut as this layer does it."""
+        if not isinstance(rows, PatchRows) or rows.patches != self.patches:
+            raise ShapeError(f"This network reads images of {self.patches}; prepare() cuts them so.")
+        if (rows.dtype, rows.device) != (self.weight.dtype, self.weight.device):
+            raise DtypeError(
+                f"Prepared rows must be {self.weight.dtype} on {self.weight.device}, got {rows.dtype} on "
+                f"{rows.device}."
+            )
+
+
+@dataclass(eq=False, slots=True)
 class AggregatedLayer(Layer):
     """Neurons that read random signs, of which only the means are known (Eq. 16).
 
@@ -153,10 +191,15 @@ class AggregatedLayer(Layer):
 Layers = tuple[FirstLayer, *tuple[AggregatedLayer, ...]]
 
 
-def stack_layers(weights: Iterable[Tensor], intercept: bool, aggregation: Aggregation) -> Layers:
+def stack_layers(
+    weights: Iterable[Tensor], intercept: bool, aggregation: Aggregation, patches: PatchShape | None = None
+) -> Layers:
     """Return weights, first layer first, as the layers of an aggregated network."""
-    first, *rest = weights
-    return FirstLayer(first, intercept), *[AggregatedLayer(weight, intercept, aggregation) for weight in rest]
+    matrix, *rest = weights
+    first = (
+        FirstLayer(matrix, intercept) if patches is None else ConvolutionalLayer(matrix, intercept, patches)
+    )
+    return first, *[AggregatedLayer(weight, intercept, aggregation) for weight in rest]
 
 
 def draw_signs(means: Tensor, generator: torch.Generator) -> Tensor:

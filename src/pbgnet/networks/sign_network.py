@@ -1,11 +1,13 @@
 """The plain binary activated network: one network, no aggregation, no certificate."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from pbgnet.networks.architecture import Architecture
 from pbgnet.networks.layers import Layer
+from pbgnet.networks.patches import PatchRows, PatchShape
 from pbgnet.validation import check_finite, check_tensor
 
 
@@ -33,6 +35,23 @@ class SignLayer(Layer):
         return sign(self.inputs(values) @ self.weight.mT)
 
 
+@dataclass(eq=False, slots=True)
+class SignConvolution(SignLayer):
+    """Filters that answer with the sign of `w . x` at every patch x of an image."""
+
+    patches: PatchShape
+
+    @property
+    def n_neurons(self) -> int:
+        """Filters times positions."""
+        return self.weight.shape[-2] * self.patches.n_positions
+
+    def signs(self, values: Tensor) -> Tensor:
+        """Return the sign of each neuron, (..., n, d) to (..., n, m)."""
+        cut = PatchRows.of(values, self.patches).cut()  # shape: (..., n, P, inputs of a patch)
+        return sign(cut @ self.weight.mT.unsqueeze(-3)).flatten(-2)
+
+
 class SignNetwork(nn.Module):
     """The BAM network `f(x) = sgn(W_L sgn(... sgn(W_1 x)))` (paper, Eq. 1).
 
@@ -43,6 +62,8 @@ class SignNetwork(nn.Module):
     weights : sequence of Tensor, shapes (..., d_k, d_{k-1} + intercept)
     intercept : bool, default=True
         Whether the last column of each matrix weighs a constant input 1.
+    patches : PatchShape, optional
+        How the first layer cuts images; as for `AggregatedNetwork`.
 
     Examples
     --------
@@ -53,9 +74,11 @@ class SignNetwork(nn.Module):
     tensor([ 1., -1.])
     """
 
-    def __init__(self, weights: Sequence[Tensor], *, intercept: bool = True) -> None:
+    def __init__(
+        self, weights: Sequence[Tensor], *, intercept: bool = True, patches: PatchShape | None = None
+    ) -> None:
         super().__init__()
-        self.architecture = Architecture.of(weights, intercept)
+        self.architecture = Architecture.of(weights, intercept, patches=patches)
         for k, weight in enumerate(weights):
             check_finite(f"weights[{k}]", weight.detach())
             self.register_buffer(f"weight_{k}", weight.detach().clone())
@@ -68,7 +91,11 @@ class SignNetwork(nn.Module):
     @property
     def layers(self) -> list[SignLayer]:
         """The layers, lowest first."""
-        return [SignLayer(weight, self.architecture.intercept) for weight in self.weights]
+        sizes = self.architecture
+        layers = [SignLayer(weight, sizes.intercept) for weight in self.weights]
+        if sizes.patches is not None:
+            layers[0] = SignConvolution(self.weights[0], sizes.intercept, sizes.patches)
+        return layers
 
     def forward(self, x: Tensor) -> Tensor:
         """Answer examples of shape (..., n, d) with -1 or 1: shape (..., n) or (..., n, r)."""

@@ -43,7 +43,9 @@ def loss_bars(certificate: Certificate) -> list[Bar]:
     """Return what is known of the linear loss of the aggregate, or of the loss of a classifier, if any."""
     if certificate.of_network:
         measured = _measured(MEASURED, certificate.network.empirical_risk)
-        return [measured, *_claimed(certificate, "linear loss"), *_trivial(certificate)]
+        # With several outputs the linear loss of always the same answer depends on the code.
+        trivial = _trivial(certificate) if certificate.network.network.n_outputs == 1 else []
+        return [measured, *_claimed(certificate, "linear loss"), *trivial]
     claim = certificate.expected_loss
     if claim is None:
         return []
@@ -69,7 +71,7 @@ def error_rate_bars(
 def _trivial(certificate: Certificate) -> list[Bar]:
     """Return what can be had without learning: always the same answer, where the rows have labels.
 
-    Its linear loss is its error rate.
+    Its linear loss, with one output, is its error rate.
     """
     if certificate.majority is None:
         return []
@@ -83,7 +85,7 @@ def _measured(name: str, value: float) -> Bar:
 
 def _claimed(certificate: Certificate, quantity: str) -> list[Bar]:
     """Return the bounds: what is claimed first, then the alternatives."""
-    claimed = [c for c in certificate.claims if c.quantity == quantity and c.given_class is None]
+    claimed = [c for c in certificate.claims if c.quantity == quantity and c.overall]
     others = [c for c in certificate.alternatives if c.quantity == quantity]
     groups = (("Certified", "certified", claimed), ("For comparison", "held-out", others))
     return [

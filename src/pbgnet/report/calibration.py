@@ -1,12 +1,13 @@
-"""Margins on the certified rows, and whether the vote's share says how often it is right."""
+"""Margins on the certified rows, and whether the share of an answer says how often it is right."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pbgnet.pages import Axis, Chart, label, level_lines, mark, tick_text
+from pbgnet.pages import Axis, Chart, Mark, label, level_lines, mark, tick_text
 
 WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 412, 26, 256
@@ -21,44 +22,61 @@ DIAGRAM_BOTTOM, COUNT_TOP = 186, 220
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose vote was won by about the same share, (1 + |G|) / 2."""
+    """Rows whose answer has about the same share; of two classes that is (1 + |G|) / 2."""
 
     low: float
     high: float  # held by the last bin only
     count: int
-    right: int  # rows the vote gets right
+    right: int  # rows that are answered right
     share: float  # mean of the bin
     interval: tuple[float, float]  # Clopper-Pearson limits of the accuracy, each at 2.5 %
 
     @property
     def accuracy(self) -> float:
-        """Observed share of right votes."""
+        """Observed share of right answers."""
         return self.right / self.count
 
 
 def reliability_bins(
-    output: NDArray[np.float64], signs: NDArray[np.float64], n_bins: int | None = None
+    shares: NDArray[np.float64], right: NDArray[np.bool_], n_bins: int | None = None
 ) -> list[Bin]:
-    """Group rows by the share (1 + |G|) / 2 that won the vote; empty groups are left out."""
-    n_bins = n_bins or (N_BINS if output.size >= MANY_ROWS else FEW_BINS)
-    share = (1.0 + np.abs(output)) / 2.0
-    right = np.where(output > 0, 1.0, -1.0) == signs
-    index = np.clip(((share - 0.5) * 2 * n_bins).astype(np.int64), 0, n_bins - 1)
+    """Group rows by the share of their answer; empty groups are left out.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n, c)
+        Of each class; the largest is that of the answer, at least 1/2 of two classes.
+    right : ndarray of bool, shape (n,)
+        Whether the answer is right.
+    n_bins : int, optional
+        As many as there are rows for, unless given.
+    """
+    n_bins = n_bins or (N_BINS if right.size >= MANY_ROWS else FEW_BINS)
+    share, start = shares.max(axis=1), lowest_share(shares.shape[1])
+    edges = np.linspace(start, 1.0, n_bins + 1)
+    index = np.clip(((share - start) / (1.0 - start) * n_bins).astype(np.int64), 0, n_bins - 1)
     bins = []
     for k in range(n_bins):
         inside = index == k
         count, hits = int(inside.sum()), int(right[inside].sum())
         if count:
-            low, high = 0.5 + 0.5 * k / n_bins, 0.5 + 0.5 * (k + 1) / n_bins
+            low, high = float(edges[k]), float(edges[k + 1])
             bins.append(Bin(low, high, count, hits, float(share[inside].mean()), _limits(hits, count)))
     return bins
 
 
-def reliability_chart(bins: list[Bin]) -> Chart:
-    """Draw observed accuracy against the share behind the vote, with counts below."""
-    across = Axis(0.5, 1.0, LEFT, RIGHT - 6)
+def lowest_share(n_classes: int) -> float:
+    """Return where the axis of shares begins."""
+    return 0.5 if n_classes == 2 else 0.0
+
+
+def reliability_chart(bins: list[Bin], n_classes: int = 2) -> Chart:
+    """Draw observed accuracy against the share of the answer, with counts below."""
+    start = lowest_share(n_classes)
+    across = Axis(start, 1.0, LEFT, RIGHT - 6)
     lowest = min([bin.interval[0] for bin in bins], default=0.0)
-    up = Axis(0.5 if lowest >= 0.5 else 0.0, 1.0, DIAGRAM_BOTTOM, TOP)
+    up = Axis(start if lowest >= start else 0.0, 1.0, DIAGRAM_BOTTOM, TOP)
+    what = "vote" if n_classes == 2 else "answer"
     counts = Axis(0.0, float(max([bin.count for bin in bins], default=1)), BOTTOM, COUNT_TOP)
     marks = [
         *(
@@ -67,7 +85,7 @@ def reliability_chart(bins: list[Bin]) -> Chart:
         ),
         *level_lines(up, LEFT, RIGHT),
         label(LEFT - 6, BOTTOM - 2, "rows", "tick", "end"),
-        mark("line", x1=across(0.5), y1=up(0.5), x2=across(1.0), y2=up(1.0), class_="diagonal"),
+        mark("line", x1=across(start), y1=up(start), x2=across(1.0), y2=up(1.0), class_="diagonal"),
     ]
     for bin in bins:
         x, y = across(bin.share), up(bin.accuracy)
@@ -82,35 +100,67 @@ def reliability_chart(bins: list[Bin]) -> Chart:
         )
         marks.append(label((left + right) / 2, top - 4, str(bin.count), "count", "middle"))
     marks += [label(across(tick), BOTTOM + 16, tick_text(tick), "tick", "middle") for tick in across.ticks(5)]
-    marks.append(label((LEFT + RIGHT) / 2, HEIGHT - 8, "share of the vote", "tick", "middle"))
-    marks.append(label(LEFT, TOP - 12, "how often the vote is right", "tick"))
+    marks.append(label((LEFT + RIGHT) / 2, HEIGHT - 8, f"share of the {what}", "tick", "middle"))
+    marks.append(label(LEFT, TOP - 12, f"how often the {what} is right", "tick"))
     words = "; ".join(f"share {bin.share:.2f}: {bin.right} of {bin.count} right" for bin in bins)
-    title = "Share of the vote against observed accuracy"
+    title = f"Share of the {what} against observed accuracy"
     return Chart("reliability", title, words + ".", WIDTH, HEIGHT, marks)
 
 
-def margin_chart(margins: NDArray[np.float64]) -> Chart:
-    """Draw how many certified rows have which margin; below 0 the vote is wrong."""
-    counts, edges = np.histogram(np.clip(margins, -1.0, 1.0), bins=N_MARGIN_BINS, range=(-1.0, 1.0))
-    across = Axis(-1.0, 1.0, LEFT, RIGHT - 6)
+def margin_chart(margins: NDArray[np.float64], right: NDArray[np.bool_], n_classes: int = 2) -> Chart:
+    """Draw how many certified rows have which margin, and how many of them are answered wrong.
+
+    Of two classes, those with a margin of at most 0 are wrong; of more, most of them.
+    """
+    # Scores of many classes are all near 0, and what is learned is their differences.
+    end = 1.0 if n_classes == 2 else min(1.0, math.ceil(5 * float(np.abs(margins).max()) + 1e-9) / 5)
+    places = np.clip(margins, -end, end)
+    counts, edges = np.histogram(places, bins=N_MARGIN_BINS, range=(-end, end))
+    wrong, _ = np.histogram(places[~right], bins=N_MARGIN_BINS, range=(-end, end))
+    across = Axis(-end, end, LEFT, RIGHT - 6)
     up = Axis(0.0, max(1.0, float(counts.max()) * 1.08), BOTTOM, TOP)
     marks = level_lines(up, LEFT, RIGHT)
-    for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        if count:
-            x, top = across(low) + 1, min(up(count), BOTTOM - 3.0)
-            colour = "wrong" if high <= 1e-12 else "certified"
-            width, height = across(high) - across(low) - 2, BOTTOM - top
-            marks.append(mark("rect", x=x, y=top, width=width, height=height, class_=f"bar {colour}"))
+    for k in np.flatnonzero(counts).tolist():
+        x, width = across(float(edges[k])) + 1, across(float(edges[k + 1])) - across(float(edges[k])) - 2
+        middle = up(float(wrong[k]))
+        for colour, some, top, bottom in (  # wrong ones stand below, drawn last: they are few, and thin
+            ("certified", counts[k] - wrong[k], up(float(counts[k])), middle),
+            ("wrong", wrong[k], middle, float(BOTTOM)),
+        ):
+            if some:
+                y = min(top, bottom - 3.0)
+                marks.append(mark("rect", x=x, y=y, width=width, height=bottom - y, class_=f"bar {colour}"))
     marks.append(mark("line", x1=across(0.0), x2=across(0.0), y1=TOP - 14, y2=BOTTOM, class_="zero"))
-    marks.append(label(across(0.0) - 8, TOP - 4, "vote wrong", "tick", "end"))
-    marks.append(label(across(0.0) + 8, TOP - 4, "vote right", "tick"))
+    marks += _margin_words(across, n_classes)
     marks += [label(across(tick), BOTTOM + 16, tick_text(tick), "tick", "middle") for tick in across.ticks(4)]
-    marks.append(label((LEFT + RIGHT) / 2, HEIGHT - 8, "margin: label times aggregate", "tick", "middle"))
-    marks.append(label(LEFT, TOP - 12, "rows", "tick"))
-    wrong = int((margins <= 0).sum())
-    words = f"{wrong} of {margins.size} rows have a margin of at most 0; the median margin is "
-    words += f"{float(np.median(margins)):.3f}."
+    words = f"{int((margins <= 0).sum())} of {margins.size} rows have a margin of at most 0, and "
+    words += (
+        f"{int((~right).sum())} are answered wrong; the median margin is {float(np.median(margins)):.3f}."
+    )
     return Chart("margins", "Margins on the certified rows", words, WIDTH, HEIGHT, marks)
+
+
+def _margin_words(across: Axis, n_classes: int) -> list[Mark]:
+    """Return the words on the axes: where the vote is wrong, or which colour says so."""
+    if n_classes == 2:
+        meaning = "margin: label times aggregate"
+        told = [
+            label(across(0.0) - 8, TOP - 4, "vote wrong", "tick", "end"),
+            label(across(0.0) + 8, TOP - 4, "vote right", "tick"),
+        ]
+    else:
+        meaning = "margin: score of the true class"
+        told = [
+            mark("rect", x=LEFT + 50, y=TOP - 21, width=10, height=10, class_="bar wrong"),
+            label(LEFT + 64, TOP - 12, "wrong", "tick"),
+            mark("rect", x=LEFT + 106, y=TOP - 21, width=10, height=10, class_="bar certified"),
+            label(LEFT + 120, TOP - 12, "right", "tick"),
+        ]
+    return [
+        *told,
+        label(LEFT, TOP - 12, "rows", "tick"),
+        label((LEFT + RIGHT) / 2, HEIGHT - 8, meaning, "tick", "middle"),
+    ]
 
 
 def _limits(hits: int, count: int) -> tuple[float, float]:

@@ -3,36 +3,50 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from pbgnet.certificates import Certificate, CertifiedPredictions, Claim, FittedSubject, round_up
+from pbgnet.certificates import (
+    Certificate,
+    CertifiedPredictions,
+    Claim,
+    Classes,
+    FittedSubject,
+    label_values,
+    round_up,
+)
 from pbgnet.report.bars import ErrorCount
+from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
 from pbgnet.report.comparison import comparison_charts
+from pbgnet.report.confusion import confusion_matrix
 
 
 def classifier_values(
-    certified: CertifiedPredictions, tested: ErrorCount | None, others: Mapping[str, Claim]
+    certified: CertifiedPredictions, y: ArrayLike, tested: ErrorCount | None, others: Mapping[str, Claim]
 ) -> dict[str, Any]:
-    """Return what the page shows; what only networks have is empty."""
-    certificate = certified.certificate
-    names = ", ".join(map(str, certified.classes))
+    """Return what the page shows, given the labels of the whole table; what only networks have is empty."""
+    certificate, classes = certified.certificate, Classes(certified.classes)
+    truth = classes.places(label_values(y), "y holds")
+    if certified.split is not None:
+        truth = truth[certified.split.certified_rows]
     return {
-        "title": f"Certificate: {names}",
+        "title": title(certified.classes),
         "heading": "A classifier with a certificate",
-        "lead": _lead(certificate, names),
+        "lead": _lead(certified),
         "predictors": certificate.predictors,
         "not_covered": "",
         "candidates": _candidates(certificate),
         "numbers": _key_numbers(certificate),
         "proof_numbers": _proof_numbers(certificate),
         "comparison": comparison_charts(certificate, tested, others),
+        "n_classes": len(classes),
+        "confusion": confusion_matrix(certificate, classes, truth, certified.predictions),
         "effects": [],
         "curves": [],
         "phases": {},
         "margins": "",
         "reliability": "",
         "bins": [],
-        "origin": _origin(certified, names),
+        "origin": _origin(certified),
         "fingerprints": [
             (name.capitalize(), value or "not stated")
             for name, value in {
@@ -50,21 +64,20 @@ def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:
     return name.replace("_", " "), f"{n_errors} of {claim.evidence.n}", rate, round_up(claim.value)
 
 
-def _lead(certificate: Certificate, names: str) -> str:
-    subject = certificate.subject
+def _lead(certified: CertifiedPredictions) -> str:
+    certificate, subject = certified.certificate, certified.certificate.subject
     what = subject.fit.classifier if isinstance(subject, FittedSubject) else "A classifier"
     return (
-        f"{what}, which tells apart {names}, with a proof of how often it may err. It is known by its "
-        f"answers and not stored. Issued {certificate.issued_at[:10]}."
+        f"{what}, which tells {told_apart(certified.classes)}; with a proof of how often it may err. It is "
+        f"known by its answers and not stored. Issued {certificate.issued_at[:10]}."
     )
 
 
-def _key_numbers(certificate: Certificate) -> list[tuple[str, str, str, bool]]:
+def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
     inputs, subject = certificate.inputs, certificate.subject
-    numbers = [("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True)]
-    numbers += [
-        (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
-        for k, claim in enumerate(certificate.class_conditional)
+    numbers: list[KeyNumber] = [
+        ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
+        *class_numbers(certificate),
     ]
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))
@@ -86,7 +99,7 @@ def _key_numbers(certificate: Certificate) -> list[tuple[str, str, str, bool]]:
     return numbers
 
 
-def _proof_numbers(certificate: Certificate) -> list[tuple[str, str, str, bool]]:
+def _proof_numbers(certificate: Certificate) -> list[KeyNumber]:
     return [("route", certificate.error_rate.words, "route to the bound", False)]
 
 
@@ -98,13 +111,10 @@ def _candidates(certificate: Certificate) -> list[tuple[str, ...]]:
     return [(c.classifier, f"{c.n_errors} of {n}", f"{c.n_errors / n:.4f}") for c in subject.fit.candidates]
 
 
-def _origin(certified: CertifiedPredictions, names: str) -> list[tuple[str, str]]:
+def _origin(certified: CertifiedPredictions) -> list[tuple[str, str]]:
     certificate = certified.certificate
     subject = certificate.subject
-    rows = [("Classes", names)]
-    counts = np.bincount(certified.predictions, minlength=len(certified.classes)).tolist()
-    answered = ", ".join(f"{label} {count}" for label, count in zip(certified.classes, counts, strict=True))
-    rows.append(("Answers on the certified rows", answered))
+    rows = [("Classes", listed(certified.classes))]
     if isinstance(subject, FittedSubject):
         fit, split = subject.fit, subject.split
         drawn = "" if split.fraction is None else f", a share of {split.fraction:g}"
@@ -117,7 +127,7 @@ def _origin(certified: CertifiedPredictions, names: str) -> list[tuple[str, str]
         ]
     return [
         *rows,
-        ("Routes", ", ".join(f"{claim.quantity} by {claim.route}" for claim in certificate.claims)),
+        ("Routes", routes(certificate)),
         ("Issued", certificate.issued_at),
         ("Versions", ", ".join(f"{name} {value}" for name, value in vars(certificate.versions).items())),
     ]

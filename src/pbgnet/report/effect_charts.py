@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.pages import Axis, Chart, Mark, label, mark, tick_text
+from pbgnet.report.class_facts import short
 from pbgnet.report.effects import Effect, Effects
 
 WIDTH, HEIGHT = 300, 240
@@ -80,15 +81,16 @@ def named_levels(effect: Effect) -> list[tuple[str, float]]:
     ]
 
 
-def effect_sections(effects: Effects, answer: str) -> list[dict[str, Any]]:
+def effect_sections(effects: Effects, classes: Sequence[str]) -> list[dict[str, Any]]:
     """Return name, importance, chart and words of each column that is shown.
 
     Parameters
     ----------
     effects : Effects
-    answer : str
-        The second class: the share of the vote is that for it.
+    classes : sequence of str
+        Words for all classes; of two, shares are those of the vote.
     """
+    share = "vote for" if len(classes) == 2 else "share of"
     levels = np.concatenate([_drawn_levels(effect) for effect in effects.shown] or [np.zeros(1)])
     low, high = float(levels.min()), float(levels.max())
     room = max(0.02, 0.06 * (high - low))
@@ -97,11 +99,12 @@ def effect_sections(effects: Effects, answer: str) -> list[dict[str, Any]]:
     for k, effect in enumerate(effects.shown):
         draw = _curve if effect.grid.n_numbers > 1 else _named
         words = effect_words(effect)
+        caption = f"{share} {classes[effect.answer]}"
         sections.append(
             {
                 "name": effect.grid.name,
                 "importance": points(effect.importance, sign=False),
-                "chart": draw(f"effect-{k}", effect, ends, answer, words),
+                "chart": draw(f"effect-{k}", effect, ends, caption, words),
                 "words": words if effect.grid.n_numbers > 1 else [],  # the chart of categories has them
             }
         )
@@ -170,7 +173,7 @@ def _drawn_levels(effect: Effect) -> NDArray[np.float64]:
     return np.array([mean, *(mean + change for _, change in named_levels(effect))])
 
 
-def _curve(name: str, effect: Effect, ends: tuple[float, float], answer: str, words: Sequence[str]) -> Chart:
+def _curve(name: str, effect: Effect, ends: tuple[float, float], caption: str, words: Sequence[str]) -> Chart:
     """Draw how the share goes up and down in steps as a number grows."""
     inner = _inner(effect)
     thresholds, levels = effect.grid.thresholds[inner], effect.levels[inner.start : inner.stop + 1]
@@ -193,10 +196,10 @@ def _curve(name: str, effect: Effect, ends: tuple[float, float], answer: str, wo
         label(across(tick), BOTTOM + 16, effect.grid.write(tick), "tick", "middle")
         for tick in across.ticks(3)
     ]
-    return _chart(name, effect, answer, marks, words)
+    return _chart(name, effect, caption, marks, words)
 
 
-def _named(name: str, effect: Effect, ends: tuple[float, float], answer: str, words: Sequence[str]) -> Chart:
+def _named(name: str, effect: Effect, ends: tuple[float, float], caption: str, words: Sequence[str]) -> Chart:
     """Draw how far each category moves the share from its mean."""
     across = Axis(*ends, NAMED_LEFT, RIGHT)
     mean = _mean(effect.levels, effect.grid.shares)
@@ -211,9 +214,9 @@ def _named(name: str, effect: Effect, ends: tuple[float, float], answer: str, wo
         y, places = TOP + k * ROW, sorted((across(mean), across(mean + change)))
         width = max(1.5, places[1] - places[0])
         marks.append(mark("rect", x=places[0], y=y + 15, width=width, height=9, rx=2, class_="bar certified"))
-        marks.append(label(NAMED_LEFT, y + 11, _short(category, 30), "phase halo"))
+        marks.append(label(NAMED_LEFT, y + 11, short(category, 30), "phase halo"))
         marks.append(label(RIGHT, y + 11, points(change).removesuffix(" points"), "phase halo", "end"))
-    return _chart(name, effect, answer, marks, words)
+    return _chart(name, effect, caption, marks, words)
 
 
 def _across(thresholds: NDArray[np.float64]) -> Axis:
@@ -224,16 +227,12 @@ def _across(thresholds: NDArray[np.float64]) -> Axis:
     return Axis(low, high, start, stop)
 
 
-def _chart(name: str, effect: Effect, answer: str, marks: Sequence[Mark], words: Sequence[str]) -> Chart:
-    title = f"Share of the vote for {answer} by {effect.grid.name}"
-    caption = label(0, TOP - 12, f"vote for {_short(answer, 34)}", "tick")
+def _chart(name: str, effect: Effect, caption: str, marks: Sequence[Mark], words: Sequence[str]) -> Chart:
+    title = f"{caption[0].upper()}{caption[1:]} by {effect.grid.name}"
     told = "; ".join(words) or "No threshold stands out"
-    return Chart(name, title, f"{told}.", WIDTH, HEIGHT, [*marks, caption])
+    above = label(0, TOP - 12, short(caption, 43), "tick")
+    return Chart(name, title, f"{told}.", WIDTH, HEIGHT, [*marks, above])
 
 
 def _percent(share: float) -> str:
     return f"{tick_text(round(100 * share, 6))} %"
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -1,4 +1,4 @@
-"""How the vote changes with each column: which columns, thresholds and categories matter.
+"""How the answers change with each column: which columns, thresholds and categories matter.
 
 All of it describes the classifier on a sample of the certified rows; their labels have no part in it, and
 nothing of it is part of the proof.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pbgnet.certificates import CertifiedModel
 from pbgnet.exceptions import PBGNetWarning
-from pbgnet.networks import AggregatedNetwork, prepare_rows
+from pbgnet.networks import prepare_rows
 from pbgnet.preprocessing import BinnedTable, take_rows
 from pbgnet.report.effect_grids import Grid, coded_grids, plain_grids
 
@@ -32,26 +32,30 @@ IMPORTANCE_BUDGET, CURVE_BUDGET = 20_000, 12_800
 CHUNK = 4096  # rows that are computed at once
 
 LEAST_IMPORTANCE = 5e-4
-"""A column that changes the share of the vote by less is not shown."""
+"""A column that changes the shares by less is not shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What a column does to the share (1 + G) / 2 of the vote for the second class.
+    """What a column does to the share of a class, as `predict_proba` gives it.
 
     Attributes
     ----------
     grid : Grid
         The values that the column was given.
     importance : float
-        Mean absolute change of the share where a row takes the value of another row.
+        Mean change of the shares where a row takes the value of another row: half the sum of the absolute
+        changes of all classes, which of two classes is the change of either.
     levels : ndarray of float64
         Mean share where all rows have one value, for each of the grid.
+    answer : int
+        The class whose share it is: the second of two, and of more the one that the column moves most.
     """
 
     grid: Grid
     importance: float
     levels: NDArray[np.float64]
+    answer: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +97,12 @@ def column_effects(model: CertifiedModel, X: Any) -> Effects:  # noqa: N803
     else:
         cells = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
         grids = plain_grids(model.feature_names, cells)
-    share = _vote_share(model.network, features)
-    importances = _importances(share, cells, rng)
+    shares = _shares(model, features)
+    importances = _importances(shares, cells, rng)
     order = np.argsort(-importances, kind="stable")
     return Effects(
         tuple(
-            Effect(grids(j), float(importances[j]), _levels(share, cells, j, grids(j)))
+            _effect(grids(j), float(importances[j]), _levels(shares, cells, j, grids(j)))
             for j in order[:MOST_COLUMNS].tolist()
             if importances[j] >= LEAST_IMPORTANCE
         ),
@@ -107,15 +111,15 @@ def column_effects(model: CertifiedModel, X: Any) -> Effects:  # noqa: N803
     )
 
 
-Share = Callable[[NDArray[Any]], NDArray[np.float64]]
+Shares = Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
-def _vote_share(network: AggregatedNetwork, features: Any) -> Share:
-    """Return what computes the share of the vote for the second class from cells, in single precision."""
-    single = copy.deepcopy(network).float()
-    intercept = network.architecture.intercept
+def _shares(model: CertifiedModel, features: Any) -> Shares:
+    """Return what computes the shares of all classes, shape (n, c), from cells, in single precision."""
+    single = copy.deepcopy(model.network).float()
+    intercept = model.network.architecture.intercept
 
-    def share(cells: NDArray[Any]) -> NDArray[np.float64]:
+    def shares(cells: NDArray[Any]) -> NDArray[np.float64]:
         parts = []
         for start in range(0, len(cells), CHUNK):
             part: Any = cells[start : start + CHUNK]
@@ -123,17 +127,27 @@ def _vote_share(network: AggregatedNetwork, features: Any) -> Share:
                 part = BinnedTable(part, features.book)
             rows = prepare_rows(part, unit=True, intercept=intercept, dtype=torch.float32, device="cpu")
             with torch.no_grad():
-                parts.append(single.output(rows, validate_args=False).double().numpy())
-        return np.asarray((1.0 + np.concatenate(parts)) / 2.0)
+                output = single.output(rows, validate_args=False).double().numpy()
+            parts.append(model.inputs.shares(output))
+        return np.concatenate(parts)
 
-    return share
+    return shares
 
 
-def _importances(share: Share, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+def _effect(grid: Grid, importance: float, levels: NDArray[np.float64]) -> Effect:
+    """Choose the class to show: the one whose share varies most over the rows, for more than two."""
+    answer = 1
+    if levels.shape[1] > 2:
+        spread = levels - np.average(levels, axis=0, weights=grid.shares)
+        answer = int(np.argmax(grid.shares @ spread**2))
+    return Effect(grid, importance, levels[:, answer], answer)
+
+
+def _importances(shares: Shares, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
     """Exchange each column between rows, one column at a time."""
     n_columns = cells.shape[1]
     some = cells[: max(FEWEST_ROWS, min(VARIED_ROWS, IMPORTANCE_BUDGET // max(1, n_columns)))]
-    before = share(some)
+    before = shares(some)
     donors = rng.permuted(np.tile(np.arange(len(some)), (n_columns, 1)), axis=1)
     found = np.zeros(n_columns)
     together = max(1, CHUNK // len(some))
@@ -142,16 +156,17 @@ def _importances(share: Share, cells: NDArray[Any], rng: np.random.Generator) ->
         varied = np.tile(some, (len(columns), 1, 1))
         for k, j in enumerate(columns):
             varied[k, :, j] = some[donors[j], j]
-        after = share(varied.reshape(-1, n_columns)).reshape(len(columns), -1)
-        found[columns.start : columns.stop] = np.abs(after - before).mean(axis=1)
+        after = shares(varied.reshape(-1, n_columns)).reshape(len(columns), *before.shape)
+        changes = np.abs(after - before).sum(axis=2) / 2.0
+        found[columns.start : columns.stop] = changes.mean(axis=1)
     return found
 
 
-def _levels(share: Share, cells: NDArray[Any], column: int, grid: Grid) -> NDArray[np.float64]:
-    """Give all rows one value of a column, each value in turn."""
+def _levels(shares: Shares, cells: NDArray[Any], column: int, grid: Grid) -> NDArray[np.float64]:
+    """Give all rows one value of a column, each value in turn; return mean shares, shape (g, c)."""
     n_rows = max(FEWEST_ROWS, min(VARIED_ROWS, CURVE_BUDGET // len(grid.cells)))
     some = cells[:n_rows]
     varied = np.tile(some, (len(grid.cells), 1, 1))
     varied[:, :, column] = grid.cells[:, None]
-    found = share(varied.reshape(-1, cells.shape[1]))
-    return np.asarray(found.reshape(len(grid.cells), -1).mean(axis=1))
+    found = shares(varied.reshape(-1, cells.shape[1]))
+    return np.asarray(found.reshape(*varied.shape[:2], -1).mean(axis=1))

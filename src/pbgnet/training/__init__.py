@@ -22,14 +22,25 @@ from pbgnet.training.algorithms import (
     fit_linear,
 )
 from pbgnet.training.solvers import SOLVERS, Course, Journal, Solver
-from pbgnet.training.steps import TrainingData, empirical_loss, empirical_means, wait_for
+from pbgnet.training.steps import (
+    AUGMENTATIONS,
+    Augmentation,
+    Change,
+    TrainingData,
+    empirical_loss,
+    empirical_means,
+    wait_for,
+)
 
 __all__ = [
     "ALGORITHMS",
+    "AUGMENTATIONS",
     "C_CANDIDATES",
     "SOLVERS",
     "TRAININGS",
+    "Augmentation",
     "BoundTerms",
+    "Change",
     "Course",
     "EnsembleChoice",
     "EnsembleCourse",

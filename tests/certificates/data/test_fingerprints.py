@@ -135,7 +135,7 @@ def test_labels():
 @pytest.mark.parametrize(
     ("labels", "error"),
     [
-        ([[0, 1], [1, 0]], ShapeError),
+        ([[0, 2], [1, 0]], LabelError),
         ([[[0]], [[1]]], ShapeError),
         ([None, "a"], LabelError),
         ([np.nan, 1.0], LabelError),

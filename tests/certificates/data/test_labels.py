@@ -12,7 +12,6 @@ from pbgnet.exceptions import DamagedFileError, DomainError, LabelError
     "classes",
     [
         ("a",),
-        ("a", "b", "c"),
         ("a", "a"),
         ("a", 1),
         (0, 1.0),
@@ -28,10 +27,10 @@ def test_two_different_classes_are_needed(classes):
 
 def test_unknown_labels_are_named():
     with pytest.raises(LabelError, match=r"y holds the unknown label 'maybe'; known are 'no', 'yes'"):
-        Classes(("no", "yes")).signs(["no", "maybe"])
-    np.testing.assert_array_equal(Classes((0, 1)).signs(np.array([0.0, 1.0])), [-1, 1])
+        Classes(("no", "yes")).places(["no", "maybe"], "y holds")
+    np.testing.assert_array_equal(Classes((0, 1)).places(np.array([0.0, 1.0])), [0, 1])
     with pytest.raises(LabelError):
-        Classes((0, 1)).signs(["0", "1"])
+        Classes((0, 1)).places(["0", "1"])
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2, 0, 1), (False, True), (0.5, 1.5), ("only",)])
@@ -44,9 +43,6 @@ def test_labels_come_back_as_they_were(labels):
     places = np.arange(len(labels))[::-1]
     np.testing.assert_array_equal(classes.places(classes.named(places)), places)
     np.testing.assert_array_equal(classes.array, np.array(labels))
-    if len(labels) != 2:
-        with pytest.raises(LabelError, match="speaks of two classes"):
-            classes.signs(labels)
 
 
 def test_classes_are_gathered_in_order():

@@ -8,18 +8,23 @@ from scipy import sparse
 from pbgnet.aggregation import Enumeration, MonteCarlo
 from pbgnet.certificates import certifiable, evaluate
 from pbgnet.certificates.network.evaluation import prepared
-from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
-from pbgnet.networks import AggregatedNetwork, BinnedRows, initial_weights
+from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
+from pbgnet.networks import TWO_CLASSES, AggregatedNetwork, BinnedRows, initial_weights
 from pbgnet.preprocessing import TablePreprocessor
 
 
 def evaluated(network, x, y):
-    return evaluate(certifiable(network), x, y)
+    return evaluate(certifiable(network), x, places(y), TWO_CLASSES)
+
+
+def places(y):
+    """The place of each label, -1 or 1; what is no label stays as it is."""
+    return np.where(y == -1, 0, y).astype(int) if isinstance(y, torch.Tensor) else y
 
 
 def assert_same(found, expected):
     np.testing.assert_array_equal(found.output, expected.output)
-    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.truth, expected.truth)
     numbers = ("n", "risk", "n_errors", "n_ties", "numerical_error", "error", "divergence")
     for name in numbers:
         assert getattr(found, name) == getattr(expected, name), name
@@ -81,7 +86,7 @@ def test_outputs_near_zero_are_counted_as_ties_and_as_errors():
         (torch.zeros(2, 3), torch.ones(3), ShapeError, "2 rows but labels of shape"),
         (torch.zeros(2), torch.ones(2), ShapeError, "of shape \\(n, d\\)"),
         ([[1.0, 2.0, 3.0]], torch.ones(1), ShapeError, "got list"),
-        (torch.zeros(2, 3), torch.tensor([0, 1]), LabelError, "-1 and 1"),
+        (torch.zeros(2, 3), torch.tensor([0, 2]), LabelError, "places among 2 classes"),
         (torch.zeros(0, 3), torch.zeros(0), DomainError, "no row to certify"),
         (torch.full((1, 3), torch.nan), torch.ones(1), DomainError, "Impute or drop"),
     ],
@@ -98,9 +103,7 @@ def test_only_a_single_aggregated_network_is_certified(problem):
         evaluated(replicas, x, y)
     *hidden, last = (weight.detach() for weight in network.weights)
     several = AggregatedNetwork([*hidden, last.expand(3, -1)])
-    with pytest.raises(
-        UncertifiedError, match="has 3 outputs, and certificates of several outputs do not exist"
-    ):
+    with pytest.raises(ShapeError, match="has 3 outputs, but the code of 2 classes needs 1"):
         evaluated(several, x, y)
     with pytest.raises(DtypeError, match="got SignNetwork"):
         evaluated(network.sign_network(), x, y)
@@ -116,7 +119,7 @@ def test_codes_are_looked_up_with_the_proved_error(members):
     )
     network = certifiable(AggregatedNetwork(weights, members=members))
     y = torch.from_numpy(np.sign(x[:, 0]))
-    found, dense = evaluate(network, table, y), evaluate(network, table.toarray(), y)
+    found, dense = evaluated(network, table, y), evaluated(network, table.toarray(), y)
     assert isinstance(prepared(network, table, 0, 10), BinnedRows)
     assert np.abs(found.output - dense.output).max() <= 2 * found.error < 1e-9
     assert found.n_errors == dense.n_errors

@@ -28,7 +28,7 @@ from pbgnet.exceptions import (
     UncertifiedError,
     UnknownNameError,
 )
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import TWO_CLASSES, AggregatedNetwork
 
 
 def issue(network, x, y, *, n_rows=None, **options):
@@ -96,7 +96,9 @@ def test_the_bound_is_that_of_the_theorem(problem, constant, n_priors):
 def test_the_held_out_bounds_are_those_of_the_prior(problem):
     network, x, y = problem
     certificate = issue(network, x, y, n_priors=3)
-    prior = evaluate(certifiable(AggregatedNetwork(network.prior_weights)), x, y)
+    prior = evaluate(
+        certifiable(AggregatedNetwork(network.prior_weights)), x, np.where(y > 0, 1, 0), TWO_CLASSES
+    )
     delta = certificate.delta_per_prior
     loss = certificate.alternative("linear loss", "chernoff")
     counted = certificate.alternative("error rate", "clopper-pearson")

@@ -30,7 +30,7 @@ from pbgnet.exceptions import (
     ShapeError,
     UnknownNameError,
 )
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import TWO_CLASSES, AggregatedNetwork
 
 
 def test_each_mode_claims_its_route():
@@ -168,7 +168,8 @@ def test_the_plan_knows_nothing_of_the_certified_rows():
     apart = evaluate(
         certifiable(AggregatedNetwork(model.network.prior_weights)),
         x[: N_LEARNED // 2],
-        torch.tensor(np.where(y == "yes", 1, -1)[: N_LEARNED // 2]),
+        np.where(y == "yes", 1, 0)[: N_LEARNED // 2],
+        TWO_CLASSES,
     )
     foresight = Foresight(N_LEARNED // 2, 0.05, apart.margins)
     assert ROUTES["vote"].plan(foresight) == model.certificate.error_rate.settings
@@ -282,8 +283,8 @@ def test_unknown_routes_are_named():
 
 
 def test_answers_of_one_class_keep_their_errors():
-    answers = Answers(np.array([0.5, -0.5, 0.0]), np.array([1.0, 1.0, -1.0]), 1e-9, 2.0)
-    positive = answers.of_class(1.0)
+    answers = Answers(np.array([0.5, -0.5, 0.0]), np.array([1, 1, 0]), TWO_CLASSES, 1e-9, 2.0)
+    positive = answers.of_class(1)
     assert (positive.n, positive.error, positive.divergence) == (2, 1e-9, 2.0)
     assert positive.n_errors == 1
     assert answers.n_errors == 2, "0 is a vote for the first class, which another computer may not find"
@@ -320,6 +321,6 @@ def test_every_route_is_verified_also_from_a_folder(tmp_path, certificate, learn
 
 def test_a_row_that_another_computer_may_get_wrong_is_an_error():
     output = np.array([1.0, 1.9, 2.1, 3.9, 4.1, -3.9]) * 1e-9
-    answers = Answers(output, np.array([1.0, 1.0, 1.0, 1.0, 1.0, -1.0]), 1e-9, 0.0)
+    answers = Answers(output, np.array([1, 1, 1, 1, 1, 0]), TWO_CLASSES, 1e-9, 0.0)
     assert answers.n_errors == 2, "the exact output is up to 1e-9 from here, and the other one as far from it"
     assert answers.n_ties == 5, "another computer counts these otherwise, perhaps"

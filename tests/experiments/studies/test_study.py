@@ -8,7 +8,7 @@ import pytest
 from pbgnet.exceptions import DamagedFileError, OptionError, UnknownNameError
 from pbgnet.experiments import PaperRows, load_study
 from pbgnet.experiments.runs import RunSpec
-from pbgnet.experiments.studies.study import study_names
+from pbgnet.experiments.studies.study import GRID, study_names
 
 PAPER_SETS = ("ads", "adult", "mnist17", "mnist49", "mnist56", "mnistLH")
 ALGORITHMS = ("mlp", "pbgnet_l", "pbgnet_l_bnd", "pbgnet", "pbgnet_pre")
@@ -30,7 +30,7 @@ def values(study, name, **where):
 
 
 def test_there_is_an_expectation_for_every_study_that_comes_with_the_package():
-    assert study_names() == sorted(EXPECTED)
+    assert study_names(GRID) == sorted(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -118,7 +118,7 @@ def test_a_grid_may_be_for_some_algorithms_only(training):
     assert values(study, "pretraining_epochs", training="pretrained") == {20, 60}
 
 
-@pytest.mark.parametrize("name", study_names())
+@pytest.mark.parametrize("name", study_names(GRID))
 def test_only_the_exact_study_leaves_indicators_as_they_are(name):
     assert values(load_study(name), "scaling") == {"numeric" if name == "exact" else "paper"}
 

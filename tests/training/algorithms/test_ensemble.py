@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from pbgnet.aggregation import make_aggregation
-from pbgnet.networks import as_part_of, prepare_rows
+from pbgnet.networks import TWO_CLASSES, as_part_of, make_code, prepare_rows
 from pbgnet.preprocessing import BinnedTable, TablePreprocessor
 from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData, fit_ensemble
 from pbgnet.training.algorithms.ensemble import _best, _Candidate, _Folds
+from pbgnet.training.algorithms.held_answers import HeldAnswers
 
 QUICK = EnsembleCourse(n_steps=60, fewest_epochs=5)
 
@@ -33,7 +34,7 @@ def examples_of(X, y, encodings=("standard", "both")):
 
 def recipe_of(examples, course=QUICK, hidden=(6,), seed=0, parts=()):
     aggregation = make_aggregation("fourier")
-    return EnsembleRecipe(examples, hidden, aggregation, 0.1, seed, seed + 1, course, dict(parts))
+    return EnsembleRecipe(examples, hidden, aggregation, 0.1, seed, seed + 1, course, parts=dict(parts))
 
 
 def test_no_member_is_trained_on_the_rows_that_judge_it():
@@ -83,7 +84,8 @@ def test_the_choice_is_what_loses_least_on_the_folds_one_candidate_or_a_pair_of_
 
 
 def candidate(name, margins, read_in="both"):
-    return _Candidate(name, read_in, 0.0, [], np.array(margins), None, [])
+    answers = HeldAnswers(np.array(margins), np.ones(len(margins)), TWO_CLASSES)
+    return _Candidate(name, read_in, 0.0, [], answers, [])
 
 
 def test_two_that_err_on_different_rows_are_better_together():
@@ -180,4 +182,47 @@ def test_larger_tables_have_larger_batches_and_smaller_decays(n, batch, decay):
     assert course.weight_decays(n)[0] == pytest.approx(decay)
     assert course.n_epochs(n) * (n // batch) >= 1600
     assert EnsembleCourse(max_epochs=3).n_epochs(n) == 3
+    assert EnsembleCourse(max_epochs=3000).n_epochs(n) == 3000
     assert EnsembleCourse(weight_decay=0.5).weight_decays(n) == (0.5,)
+
+
+def test_a_single_member_is_judged_by_a_fifth_of_the_rows():
+    X, y = circle(100)
+    result = fit_ensemble(recipe_of(examples_of(X, y)[1], replace(QUICK, n_members=1)))
+    assert result.network.architecture.n_members == 1
+    assert result.prior_choice.margins.shape == (20,)
+
+
+def quarters(n, seed=0):
+    """Four classes, one for each quarter of a plane."""
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    return X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+
+
+@pytest.mark.parametrize("name", ["hadamard", "one-against-rest"])
+def test_an_ensemble_of_four_classes(name):
+    code = make_code(name, 4)
+    X, places = quarters(300)
+    preprocessor, examples = examples_of(X, code.targets(places))
+    result = fit_ensemble(replace(recipe_of(examples, EnsembleCourse(n_steps=300)), code=code))
+    choice = result.prior_choice
+    assert result.network.architecture.n_outputs == code.n_outputs
+    assert choice.margins.shape == (300,)
+    assert 1 < choice.temperature < 1000
+    fresh_x, truth = quarters(2000, seed=1)
+    table = preprocessor.with_numbers(choice.encoding).encode(fresh_x)
+    rows = prepare_rows(table, unit=True, intercept=True, dtype=torch.float64, device="cpu")
+    with torch.no_grad():
+        error = float((code.decode(result.network.output(rows).numpy()) != truth).mean())
+    assert error < 0.06
+    assert abs(choice.validation_error - error) < 0.04
+
+
+def test_classes_are_chosen_by_the_log_loss_of_held_rows():
+    code = make_code("auto", 4)
+    X, places = quarters(120)
+    choice = fit_ensemble(replace(recipe_of(examples_of(X, code.targets(places))[1]), code=code)).prior_choice
+    best = min(choice.candidates, key=lambda one: one["validation_loss"])
+    assert choice.validation_loss <= best["validation_loss"] < np.log(4), "two together may lose less"
+    two = fit_ensemble(recipe_of(examples_of(X, np.where(places > 1, 1.0, -1.0))[1])).prior_choice
+    assert two.temperature is None

@@ -9,7 +9,7 @@ import torch
 from pbgnet.aggregation import Fourier, make_aggregation
 from pbgnet.bounds import chernoff_bound, seeger_bound
 from pbgnet.exceptions import DomainError
-from pbgnet.networks import AggregatedNetwork, linear_loss, prepare_rows, zero_one_loss
+from pbgnet.networks import AggregatedNetwork, linear_loss, make_code, prepare_rows, zero_one_loss
 from pbgnet.training import (
     ALGORITHMS,
     BoundTerms,
@@ -248,3 +248,24 @@ def test_divergence_is_told():
 @pytest.mark.parametrize(("n", "epochs"), [(10, 200), (640, 200), (6400, 40), (64_000, 30)])
 def test_epochs_follow_the_steps_within_limits(n, epochs):
     assert PriorCourse().n_epochs(n) == epochs
+
+
+def test_a_prior_of_four_classes_is_sharpened():
+    code = make_code("hadamard", 4)
+    x = np.random.default_rng(0).normal(size=(600, 3))
+    places = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
+    rows = prepare_rows(x, unit=True, intercept=True, dtype=torch.float32, device="cpu")
+    data = TrainingData(rows, torch.from_numpy(code.targets(places)).float())
+    start = Start.drawn(3, (8,), 1, Fourier(), code.n_outputs)
+    prior = PriorTraining.of_restarts(data, QUICK, 0.1, 2, Replicas.restarts(1, 0.1, 2), code)
+    course = dataclasses.replace(QUICK, n_steps=600, most_epochs=60)
+    weights, choice = train_prior(start, prior, course, Journal())
+    soft, _ = train_prior(
+        start, prior, dataclasses.replace(course, first_factors=(1.0,), later_factors=(1.0,)), Journal()
+    )
+    assert max(choice.first_factor, choice.later_factor) > 1
+    assert mean_loss(weights, data) < 0.8 * mean_loss(soft, data), "voters are surer of the same answers"
+    assert choice.margins.shape == (120,)
+    assert choice.validation_error < 0.1
+    assert choice.validation_loss == pytest.approx((1 - choice.margins.mean()) / 2, rel=1e-4)
+    assert choice.temperature > 0.1

@@ -14,7 +14,7 @@ from pbgnet.training.solvers import Course, Problem
 from pbgnet.training.solvers.callbacks import BestEpoch, Callback, EarlyStopping, LoopState, PlateauHalving
 from pbgnet.training.solvers.hybrid import solve_hybrid
 from pbgnet.training.solvers.journal import Journal
-from pbgnet.training.steps import evaluation
+from pbgnet.training.steps import LINEAR, evaluation
 from pbgnet.training.steps.data import Batches, TrainingData
 from pbgnet.training.steps.evaluation import (
     batch_gradients,
@@ -198,11 +198,11 @@ def test_derivatives_of_the_tanh_network(make_data):
 
 def check_against_autograd(network, data):
     rows, y = data.rows[:20].expand(2, -1, -1), data.y[:20].expand(2, -1)
-    loss, gradients = batch_gradients(network, list(network.weights), rows, y)
+    found = batch_gradients(network, list(network.weights), rows, y, LINEAR)
     expected = (0.5 - 0.5 * (y * network.output(rows, validate_args=False)).mean(dim=-1)).double()
-    torch.testing.assert_close(loss, expected.detach())
+    torch.testing.assert_close(found.loss, expected.detach())
     reference = torch.autograd.grad(expected.sum(), list(network.weights))
-    for got, wanted in zip(gradients, reference, strict=True):
+    for got, wanted in zip(found.by_weights, reference, strict=True):
         torch.testing.assert_close(got, wanted, rtol=1e-9, atol=1e-12)
 
 

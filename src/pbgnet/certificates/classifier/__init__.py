@@ -2,7 +2,13 @@
 
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
-from pbgnet.certificates.classifier.counting import certify, count_on_rows, held_out_choices, loss_settings
+from pbgnet.certificates.classifier.counting import (
+    among_class,
+    certify,
+    count_on_rows,
+    held_out_choices,
+    loss_settings,
+)
 from pbgnet.certificates.classifier.fitted import certify_fitted
 from pbgnet.certificates.classifier.losses import (
     LOSS_SLACK,
@@ -22,6 +28,7 @@ __all__ = [
     "ExportedNetwork",
     "Loss",
     "RowLosses",
+    "among_class",
     "ask",
     "certify",
     "certify_by_disagreement",

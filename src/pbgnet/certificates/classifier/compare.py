@@ -16,7 +16,7 @@ from pbgnet.certificates.data import count_duplicates, unchanged_data
 from pbgnet.certificates.format import Certificate, Choices, DisagreementSubject, ReferenceRecord
 from pbgnet.certificates.network import CertifiedModel, delta_of
 from pbgnet.certificates.routes import Measured, make_claim
-from pbgnet.exceptions import DomainError, DtypeError
+from pbgnet.exceptions import DomainError, DtypeError, OptionError
 from pbgnet.preprocessing import count_rows
 from pbgnet.validation import positive_real
 
@@ -96,6 +96,8 @@ def certify_by_disagreement(
     m = count_rows(X)
     if m == 0:
         raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
+    if model.inputs.has_several_labels:
+        raise OptionError("A disagreement is counted between answers of one class, not of several labels.")
     known = model.inputs.classes
     with unchanged_data(X, None) as data:
         rows = refuse_seen_rows(certified_model, X, None, training_data)

@@ -36,9 +36,11 @@ from pbgnet.certificates.routes import (
     HELD_OUT_LOSS,
     ROUTES,
     Claim,
+    Event,
     Foresight,
     Measured,
     balanced_bound,
+    class_events,
     make_claim,
 )
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
@@ -54,6 +56,7 @@ def certify(
     *,
     training_data: Any = None,
     class_conditional: bool = False,
+    confusion: bool = False,
     n_models: int = 1,
     classes: ArrayLike | None = None,
     loss: Loss | None = None,
@@ -84,12 +87,15 @@ def certify(
         last step of a pipeline.
     class_conditional : bool, default=False
         Also bound the error rate among the rows of each class, which shares delta.
+    confusion : bool, default=False
+        Also bound how often the rows of each class are answered with each other class, and the error rate of
+        each class, all of which share delta.
     n_models : int, default=1
         Number of classifiers among which you choose by looking at these rows; each pays a share of delta.
     classes : array_like, optional
         All labels there are, if the classifier has no `classes_` and not all occur in y. With
-        `class_conditional` needed in any case without `classes_`: how many bounds share delta must be settled
-        before the labels are seen.
+        `class_conditional` or `confusion` needed in any case without `classes_`: how many bounds share delta
+        must be settled before the labels are seen.
     loss : {"linear", "brier"} or callable, optional
         Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
         probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
@@ -146,6 +152,8 @@ def certify(
     if loss is not None:
         loss_quantity(loss)  # raises before any work is done
     check_kind("class_conditional", class_conditional, bool, np.bool_)
+    check_kind("confusion", confusion, bool, np.bool_)
+    by_class = bool(class_conditional or confusion)
     values = label_values(y)
     n = count_rows(X)
     if n != values.size:
@@ -156,17 +164,18 @@ def certify(
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
-        known = known_classes(model, classes, None if class_conditional else values)
+        known = known_classes(model, classes, None if by_class else values)
         truth = known.places(values, "y holds")
         predictions = known.places(answers, "The classifier answers with")
         if loss is not None:
             losses = measure_losses(loss, model, X, y)
     if loss is not None and losses is not None:
         check_each_row(losses, loss, model, X, y)
-    choices = held_out_choices(known, bool(class_conditional), loss is not None)
+    choices = held_out_choices(known, by_class, bool(confusion), loss is not None)
     share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     measured = Measured(predictions != truth, None if losses is None else losses.values)
-    claims = count_claims(measured, truth, known.names if class_conditional else (), share)
+    events = class_events(known.names, by_class, bool(confusion))
+    claims = count_claims(measured, known, truth, predictions, events, share)
     if losses is not None:
         settings = loss_settings(n, share)
         claims.append(
@@ -188,13 +197,34 @@ def certify(
 
 
 def count_claims(
-    measured: Measured, truth: NDArray[np.int64], names: Sequence[str], delta: float
+    measured: Measured,
+    classes: Classes,
+    truth: NDArray[np.int64],
+    predictions: NDArray[np.int64],
+    events: Sequence[Event],
+    delta: float,
 ) -> list[Claim]:
-    """Bound the error rate over all rows, and among those of each class that is named."""
-    return [
-        make_claim("classifier", "clopper-pearson", measured, delta=delta),
-        *(_of_class(measured, truth == k, name, delta) for k, name in enumerate(names)),
-    ]
+    """Bound the error rate over all rows, and what is asked of classes."""
+    claims = [make_claim("classifier", "clopper-pearson", measured, delta=delta)]
+    for event in events:
+        counted = among_class(measured, classes, truth, predictions, event)
+        check_class_size(str(event.given_class), counted.n)
+        claims.append(make_claim("classifier", "clopper-pearson", counted, delta=delta, event=event))
+    return claims
+
+
+def among_class(
+    measured: Measured,
+    classes: Classes,
+    truth: NDArray[np.int64],
+    predictions: NDArray[np.int64],
+    event: Event,
+) -> Measured:
+    """Return what is measured on the rows of a class; where an answer is named, it alone is an error."""
+    rows = np.asarray(truth == classes.names.index(str(event.given_class)))
+    if event.answered is None:
+        return measured.among(rows)
+    return Measured(np.asarray(predictions[rows] == classes.names.index(event.answered)))
 
 
 def count_on_rows(wrong: NDArray[np.bool_], delta: float) -> Claim:
@@ -253,11 +283,6 @@ def issue_for_answers(
     )
 
 
-def _of_class(measured: Measured, rows: Any, name: str, delta: float) -> Claim:
-    check_class_size(name, int(rows.sum()))
-    return make_claim("classifier", "clopper-pearson", measured.among(rows), delta=delta, given_class=name)
-
-
 def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
     """Return the classes that were named, with those seen where it does not matter how many there are."""
     sources = (seen, getattr(model, "classes_", None), classes)
@@ -270,17 +295,20 @@ def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None)
 
 
 def held_out_choices(
-    classes: Classes, class_conditional: bool, with_loss: bool, chosen: tuple[str, ...] = ()
+    classes: Classes,
+    class_conditional: bool,
+    confusion: bool,
+    with_loss: bool,
+    chosen: tuple[str, ...] = (),
 ) -> Choices:
     """Return what is chosen for the count of errors: what the prior rows chose, and one share per claim."""
-    if class_conditional and len(classes) < 2:
-        raise OptionError("class_conditional needs rows of at least two classes.")
-    n_shares = 1 + class_conditional * len(classes) + with_loss
-    what = {
-        (True, False): "the error rate over all rows and that of each class",
-        (False, True): "the error rate and the expected loss",
-        (True, True): "the error rate over all rows, that of each class, and the expected loss",
-    }
-    paid = (class_conditional, with_loss)
-    unions = (Union(what[paid], n_shares),) if paid in what else ()
+    if (class_conditional or confusion) and len(classes) < 2:
+        raise OptionError("class_conditional and confusion need rows of at least two classes.")
+    events = class_events(classes.names, class_conditional, confusion)
+    n_shares = 1 + len(events) + with_loss
+    what = ["the error rate over all rows"]
+    what += ["that of each class"] * bool(events)
+    what += ["the cells of the confusion matrix"] * (len(events) > len(classes))
+    what += ["the expected loss"] * with_loss
+    unions = (Union(f"{', '.join(what[:-1])} and {what[-1]}", n_shares),) if len(what) > 1 else ()
     return Choices("held-out", chosen, unions, ("clopper-pearson",))

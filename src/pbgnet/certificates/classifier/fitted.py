@@ -16,7 +16,7 @@ from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fin
 from pbgnet.certificates.data import LabelledRows, Split, count_duplicates, describe_data
 from pbgnet.certificates.format import FitRecord, FittedSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
-from pbgnet.certificates.routes import Measured
+from pbgnet.certificates.routes import Measured, class_events
 from pbgnet.exceptions import DomainError, LabelError
 from pbgnet.preprocessing import take_rows
 
@@ -29,6 +29,7 @@ def certify_fitted(
     *,
     confidence: float = 0.95,
     class_conditional: bool = False,
+    confusion: bool = False,
     n_models: int = 1,
 ) -> CertifiedPredictions:
     """Certify a classifier that was fitted on the prior rows of a table, by its errors on all the others.
@@ -46,7 +47,7 @@ def certify_fitted(
         Rows of the fit, and rows to count on: all the others.
     fit : FitRecord
         What was fitted, and chosen among which candidates.
-    confidence, class_conditional, n_models
+    confidence, class_conditional, confusion, n_models
         As in `certify`. The classes are those of the prior rows, where classes are bounded apart.
 
     Raises
@@ -73,8 +74,9 @@ def certify_fitted(
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
     data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
     answers = ask(model, X, values.size)  # on a copy of the rows
+    by_class = bool(class_conditional or confusion)
     try:
-        known = known_classes(None, fitted_on, None if class_conditional else values)
+        known = known_classes(None, fitted_on, None if by_class else values)
         truth = known.places(values, "y holds")
     except LabelError as error:
         raise LabelError(
@@ -82,13 +84,14 @@ def certify_fitted(
             "row has another one; set more rows apart, or leave it out."
         ) from error
     predictions = known.places(answers, "The classifier answers with")
-    choices = held_out_choices(known, bool(class_conditional), False, fit.chosen)
+    choices = held_out_choices(known, by_class, bool(confusion), False, fit.chosen)
+    events = class_events(known.names, by_class, bool(confusion))
     share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     measured = Measured(np.asarray(predictions != truth))
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=tuple(count_claims(measured, truth, known.names if class_conditional else (), share)),
+        claims=tuple(count_claims(measured, known, truth, predictions, events, share)),
         choices=choices,
         data=data,
         measured=measured,

@@ -21,6 +21,13 @@ from pbgnet.certificates.data.fingerprints import (
     fingerprint_tensors,
     unchanged_data,
 )
+from pbgnet.certificates.data.indicators import (
+    code_for,
+    has_several_labels,
+    indicator_values,
+    label_names,
+    target_values,
+)
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.labels import Classes, Label, label_values
@@ -40,6 +47,7 @@ __all__ = [
     "SplitRecord",
     "by_hash_of",
     "check_apart",
+    "code_for",
     "count_duplicates",
     "describe_data",
     "draw_prior_rows",
@@ -52,9 +60,13 @@ __all__ = [
     "fingerprint_rows",
     "fingerprint_split",
     "fingerprint_tensors",
+    "has_several_labels",
+    "indicator_values",
+    "label_names",
     "label_values",
     "note_on_near_copies",
     "row_fingerprints",
     "single_columns",
+    "target_values",
     "unchanged_data",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from pbgnet.certificates.data.labels import label_values
+from pbgnet.certificates.data.indicators import target_values
 from pbgnet.exceptions import DtypeError, UncertifiedError
 from pbgnet.preprocessing import Column, as_numbers, column_names, count_rows, is_frame, read_columns
 from pbgnet.validation import check_readable
@@ -80,7 +80,7 @@ def describe_data(X: Any, y: ArrayLike | None) -> DataFingerprints:  # noqa: N80
     Parameters
     ----------
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-    y : array_like, shape (n,) or (n, 1), or None
+    y : array_like, shape (n,), (n, 1) or, for several labels, (n, L), or None
         None for rows without labels.
 
     Examples
@@ -91,7 +91,7 @@ def describe_data(X: Any, y: ArrayLike | None) -> DataFingerprints:  # noqa: N80
     >>> one.features == other.features, one.labels == other.labels
     (True, False)
     """
-    n_rows, labels = (count_rows(X), "none") if y is None else (label_values(y).size, fingerprint_labels(y))
+    n_rows, labels = (count_rows(X), "none") if y is None else (len(target_values(y)), fingerprint_labels(y))
     return DataFingerprints(int(n_rows), fingerprint_features(X), labels, fingerprint_columns(X))
 
 
@@ -152,8 +152,8 @@ def fingerprint_columns(X: Any) -> str | None:  # noqa: N803
 
 
 def fingerprint_labels(y: ArrayLike) -> str:
-    """Fingerprint labels: texts, truth values or numbers, where 1 and 1.0 are the same."""
-    values = label_values(y)
+    """Fingerprint labels: texts, truth values or numbers, 1 and 1.0 the same; or a matrix of 0 and 1."""
+    values = target_values(y)
     digest = hashlib.sha256()
     digest.update(f"labels:{values.dtype.kind}\n".encode())
     if values.dtype.kind == "O":

@@ -6,28 +6,45 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from pbgnet.certificates.data.fingerprints import fingerprint_json
+from pbgnet.certificates.data.indicators import indicator_values
 from pbgnet.certificates.data.labels import Classes
-from pbgnet.exceptions import DamagedFileError, DtypeError, OptionError, ShapeError
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    LabelError,
+    OptionError,
+    ShapeError,
+)
+from pbgnet.networks import AnyCode, LabelCode, make_code, read_code
 from pbgnet.preprocessing import TablePreprocessor, as_numbers, check_columns, column_names, read_columns
 from pbgnet.records import read_keys
-from pbgnet.validation import check_readable
+from pbgnet.validation import check_readable, positive_real
 
 SCHEMA = "pbgnet-preprocessing"
 SCHEMA_VERSION = 1
+KEYS = ["schema", "version", "classes", "feature_names", "preprocessor", "code", "temperature"]
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Classes, feature names and preprocessor: what stands between a user's table and the network.
+    """Classes, their code, feature names and preprocessor: what stands between a user and the network.
 
     Attributes
     ----------
     classes : Classes
-        What -1 and 1 stand for.
+        Two or more; or the names of several labels.
     feature_names : tuple of str or None
     preprocessor : TablePreprocessor or None
+    code : Code or LabelCode
+        Which signs of the network's outputs stand for which class; the default one unless given. A
+        `LabelCode` where a row may have several labels.
+    temperature : float or None
+        What the scores of classes are multiplied by before softmax turns them into shares; 1 unless given.
+        None for a network with one output, or one for each label, where shares are those of the vote.
 
     Examples
     --------
@@ -41,14 +58,85 @@ class Inputs:
     classes: Classes
     feature_names: tuple[str, ...] | None = None
     preprocessor: TablePreprocessor | None = None
+    code: AnyCode = None  # type: ignore[assignment]  # set below
+    temperature: float | None = None
 
     def __post_init__(self) -> None:
-        self.classes.require_two()
+        if len(self.classes) < 2:
+            raise LabelError(f"A classifier needs two classes or more, got {self.classes.labels!r:.80}.")
+        if isinstance(self.code, LabelCode):
+            self._check_labels()
+        else:
+            object.__setattr__(self, "code", make_code(self.code or "auto", len(self.classes)))
+        object.__setattr__(self, "temperature", self._temperature())
         if self.feature_names is not None:
             object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
 
-    def check_size(self, n_features: int) -> None:
-        """Raise `ShapeError` unless a network of so many features can read what comes out."""
+    @property
+    def has_several_labels(self) -> bool:
+        """Whether a row may have several labels, rather than one class."""
+        return isinstance(self.code, LabelCode)
+
+    @property
+    def margin_shape(self) -> tuple[int, ...]:
+        """The shape of the margins of one row: a number, or one for each of several labels."""
+        return (self.code.n_outputs,) if self.has_several_labels else ()
+
+    def _check_labels(self) -> None:
+        if len(self.classes) != self.code.n_outputs:
+            raise ShapeError(
+                f"There are {self.code.n_outputs} labels, but {len(self.classes)} names for them."
+            )
+
+    def _temperature(self) -> float | None:
+        if self.code.separate:
+            if self.temperature is not None:
+                raise OptionError(
+                    "With one output, or one for each label, shares are those of the vote, and need no "
+                    "temperature."
+                )
+            return None
+        return 1.0 if self.temperature is None else positive_real("temperature", self.temperature)
+
+    def answers(self, output: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the labels that outputs of the network, of shape (n,) or (n, r), answer with.
+
+        Several labels are 0 and 1, shape (n, L).
+        """
+        answered = self.code.decode(output)
+        return answered if self.has_several_labels else self.classes.named(answered)
+
+    def truth(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the places of labels among the classes; of several labels 0 and 1, shape (n, L)."""
+        if not self.has_several_labels:
+            return self.classes.places(labels, "y holds")
+        values = indicator_values(labels)
+        self.code.check_truth(values, len(values))
+        return values.astype(np.int64)
+
+    def decisions(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one number per row, G, for two classes; the scores, shape (n, c), for more.
+
+        For several labels, the output of each.
+        """
+        return self.code.decisions(output)
+
+    def shares(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a share for each class, or label, shape (n, c): of the vote, or softmax of scores."""
+        if isinstance(self.code, LabelCode):
+            return (1.0 + output) / 2.0
+        scores = self.code.scores(output)
+        if self.temperature is None:
+            return (1.0 + scores) / 2.0
+        return np.asarray(softmax(self.temperature * scores, axis=1))
+
+    def check_size(self, n_features: int, n_outputs: int) -> None:
+        """Raise `ShapeError` unless a network of so many features and outputs fits."""
+        if n_outputs != self.code.n_outputs:
+            raise ShapeError(
+                f"The network has {n_outputs} outputs, but the code {self.code.name!r} of "
+                f"{len(self.classes)} classes needs {self.code.n_outputs}."
+            )
         if self.preprocessor is not None:
             found: int = self.preprocessor.n_features_out_
             source = "the preprocessor makes"
@@ -100,12 +188,14 @@ class Inputs:
             "classes": self.classes.to_dict(),
             "feature_names": None if self.feature_names is None else list(self.feature_names),
             "preprocessor": None if self.preprocessor is None else self.preprocessor.to_dict(),
+            "code": self.code.to_dict(),
+            "temperature": self.temperature,
         }
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
-        content = read_keys(data, ["schema", "version", "classes", "feature_names", "preprocessor"])
+        content = read_keys(data, KEYS)
         version = content["version"]
         if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
             raise DamagedFileError(
@@ -120,11 +210,19 @@ class Inputs:
         if names is not None and len(set(names)) != len(names):
             raise DamagedFileError("feature_names has a name twice.")
         preprocessor = content["preprocessor"]
-        return cls(
-            Classes.from_dict(content["classes"]),
-            None if names is None else tuple(names),
-            None if preprocessor is None else TablePreprocessor.from_dict(preprocessor),
-        )
+        temperature = content["temperature"]
+        if temperature is not None and not isinstance(temperature, float):
+            raise DamagedFileError(f"temperature must be a number or null, got {temperature!r:.60}.")
+        try:
+            return cls(
+                Classes.from_dict(content["classes"]),
+                None if names is None else tuple(names),
+                None if preprocessor is None else TablePreprocessor.from_dict(preprocessor),
+                read_code(content["code"]),
+                temperature,
+            )
+        except (LabelError, ShapeError, DomainError, OptionError) as error:
+            raise DamagedFileError(str(error)) from error
 
     def fingerprint(self) -> str:
         """Return the fingerprint of all of it."""

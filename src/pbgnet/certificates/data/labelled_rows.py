@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data.duplicates import row_fingerprints
-from pbgnet.certificates.data.labels import label_values
+from pbgnet.certificates.data.indicators import target_values
 from pbgnet.exceptions import ShapeError
 from pbgnet.preprocessing import count_rows
 
@@ -22,7 +22,7 @@ class LabelledRows:
     ----------
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table as the user has it.
-    y : array_like, shape (N,) or (N, 1)
+    y : array_like, shape (N,) or (N, 1); or several labels, shape (N, L)
         The labels as the user has them.
 
     Raises
@@ -44,18 +44,18 @@ class LabelledRows:
 
     def __post_init__(self) -> None:
         n_rows = count_rows(self.X)
-        if n_rows != self.labels.size:
-            raise ShapeError(f"The table has {n_rows} rows, but there are {self.labels.size} labels.")
+        if n_rows != self.n_rows:
+            raise ShapeError(f"The table has {n_rows} rows, but there are {self.n_rows} labels.")
 
     @functools.cached_property
     def labels(self) -> NDArray[Any]:
-        """The labels, one axis, of one type."""
-        return label_values(self.y)
+        """The labels: one axis, of one type; or 0 and 1, shape (N, L), where a row may have several."""
+        return target_values(self.y)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.labels.size)
+        return len(self.labels)
 
     @functools.cached_property
     def fingerprints(self) -> NDArray[np.uint64]:

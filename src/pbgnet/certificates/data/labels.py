@@ -30,7 +30,10 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise ShapeError(f"Labels must be one per row, got shape {values.shape}.")
+        raise ShapeError(
+            f"Labels must be one per row, got shape {values.shape}; for several, a matrix of 0 and 1, use "
+            "PBGNetMultilabelClassifier."
+        )
     if values.dtype.kind in "OUT":
         items = values.tolist()
         if all(isinstance(item, str) for item in items):
@@ -91,8 +94,8 @@ class Classes:
     --------
     >>> from pbgnet.certificates.data import Classes
     >>> classes = Classes(("no", "yes"))
-    >>> classes.places(["yes", "no"]), classes.signs(["yes", "no"]), classes.named([1, 0])
-    (array([1, 0]), array([ 1., -1.]), array(['yes', 'no'], dtype='<U3'))
+    >>> classes.places(["yes", "no"]), classes.named([1, 0])
+    (array([1, 0]), array(['yes', 'no'], dtype='<U3'))
     """
 
     labels: tuple[Label, ...]
@@ -141,14 +144,6 @@ class Classes:
         """The classes as scikit-learn's `classes_`."""
         return np.array(self.labels)
 
-    def require_two(self) -> "Classes":
-        """Return the classes if they are two, as a network with one output needs."""
-        if len(self) != 2:
-            raise LabelError(
-                f"The certificate of a network speaks of two classes, got {len(self)}: {self.labels!r:.80}."
-            )
-        return self
-
     def places(self, y: ArrayLike, who: str = "There is") -> NDArray[np.int64]:
         """Return the place of each label among the classes; `who` gave the labels, for the message."""
         values, kind = label_values(y), label_values(list(self.labels)).dtype.kind
@@ -168,10 +163,6 @@ class Classes:
                 "that no row here has, name all with classes."
             )
         return np.array([found[label] for label in values.tolist()], dtype=np.int64)
-
-    def signs(self, y: ArrayLike) -> NDArray[np.float64]:
-        """Return -1 for the first of two classes and 1 for the second."""
-        return np.where(self.require_two().places(y, "y holds") == 1, 1.0, -1.0)
 
     def named(self, places: ArrayLike) -> NDArray[Any]:
         """Return the labels at places among the classes."""

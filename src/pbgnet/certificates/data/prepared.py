@@ -1,7 +1,7 @@
 """A table, prepared once: what the estimator, the certificate, the report and `verify` all work on."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class PreparedTable:
     >>> inputs = Inputs(Classes(("no", "yes")))
     >>> table = PreparedTable(LabelledRows(np.eye(3), ["no", "yes", "no"]), inputs, Split([0], [1, 2]))
     >>> table.certified[1]
-    tensor([ 1., -1.], dtype=torch.float64)
+    array([1, 0])
     """
 
     rows: LabelledRows
@@ -48,7 +48,7 @@ class PreparedTable:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The labels, one axis, of one type."""
+        """The labels: one axis, of one type; or 0 and 1, shape (N, L), where a row may have several."""
         return self.rows.labels
 
     @property
@@ -66,11 +66,19 @@ class PreparedTable:
 
         All that was computed is kept, the codes of the rows too.
         """
-        other = PreparedTable(self.rows, self.inputs.with_numbers(numbers), self.split)
+        codes, other = self.features.codes, self._with_inputs(self.inputs.with_numbers(numbers))
         assert other.inputs.preprocessor is not None
-        kept = {name: value for name, value in vars(self).items() if name not in vars(other)}
-        features = BinnedTable(self.features.codes, other.inputs.preprocessor.book_)
-        vars(other).update(kept | {"features": features})
+        vars(other)["features"] = BinnedTable(codes, other.inputs.preprocessor.book_)
+        return other
+
+    def with_temperature(self, temperature: float) -> "PreparedTable":
+        """Return the same table with another temperature of its classes' scores."""
+        return self._with_inputs(replace(self.inputs, temperature=temperature))
+
+    def _with_inputs(self, inputs: Inputs) -> "PreparedTable":
+        """Return the same table with other inputs, and with all that was computed."""
+        other = PreparedTable(self.rows, inputs, self.split)
+        vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
         return other
 
     @functools.cached_property
@@ -79,9 +87,9 @@ class PreparedTable:
         return self.inputs.features(self.rows.X)
 
     @functools.cached_property
-    def signs(self) -> NDArray[np.float64]:
-        """All labels as -1 and 1."""
-        return self.inputs.classes.signs(self.labels)
+    def truth(self) -> NDArray[np.int64]:
+        """The place of each label among the classes; for several labels 0 and 1, shape (N, L)."""
+        return self.inputs.truth(self.labels)
 
     @functools.cached_property
     def fingerprints(self) -> DataFingerprints:
@@ -101,15 +109,15 @@ class PreparedTable:
         return note_on_near_copies(rounded[rows], self.n_duplicates, np.delete(rounded, rows))
 
     def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:
-        """Return features and labels -1 and 1 of some rows."""
-        return self.features[rows], torch.from_numpy(self.signs[rows])
+        """Return features of some rows, and the signs that outputs should have: (n,), or (n, r) for r > 1."""
+        return self.features[rows], torch.from_numpy(self.inputs.code.targets(self.truth[rows]))
 
     @property
-    def certified(self) -> tuple[Any, Tensor]:
-        """The certified rows."""
-        return self.examples(self.split.certified_rows)
+    def certified(self) -> tuple[Any, NDArray[np.int64]]:
+        """Features of the certified rows, and the truth about them: places of classes, or 0 and 1."""
+        return self.features[self.split.certified_rows], self.truth[self.split.certified_rows]
 
     @property
-    def apart(self) -> tuple[Any, Tensor]:
-        """The prior rows."""
-        return self.examples(self.split.prior_rows)
+    def apart(self) -> tuple[Any, NDArray[np.int64]]:
+        """Features of the prior rows, and the truth about them: places of classes, or 0 and 1."""
+        return self.features[self.split.prior_rows], self.truth[self.split.prior_rows]

@@ -12,145 +12,26 @@ from typing import Annotated, Any, Self
 
 from pbgnet.certificates.data import fingerprint_json
 from pbgnet.certificates.format import version1
+from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software, Words
 from pbgnet.certificates.format.majority import MajorityAnswer
+from pbgnet.certificates.format.shares import FEW, Choices
 from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
 from pbgnet.certificates.format.summary import summary
-from pbgnet.certificates.routes import ERROR_RATE, LINEAR_LOSS, Claim
+from pbgnet.certificates.routes import ERROR_RATE, HAMMING_LOSS, LINEAR_LOSS, MOST_CLAIMS, Claim
 from pbgnet.exceptions import DamagedFileError, DomainError
 from pbgnet.records import (
-    Count,
     Limits,
     OpenProbability,
     PositiveCount,
     Probability,
     Record,
-    Sha256,
     parse_json,
 )
 
 SCHEMA = "pbgnet-certificate"
 
-FEW = Limits(longest=64)
-"""What an issued certificate has a handful of; a file cannot make `verify` work through more."""
-
 VERSIONS: dict[int, ModuleType] = {1: version1}
 """Readers, writers and words; the last is what certificates are issued in."""
-
-
-@dataclass(frozen=True)
-class Union(Record):
-    """Something that was chosen after looking at the certified rows, or several claims made at once.
-
-    Attributes
-    ----------
-    what : str
-    count : int
-        Number of possibilities; delta is divided by it.
-    """
-
-    what: str
-    count: PositiveCount
-
-
-@dataclass(frozen=True)
-class Choices(Record):
-    """What was chosen, and what the choosing cost.
-
-    Attributes
-    ----------
-    certificate : str
-        What was asked for: "seeger", "mixture", "vote", "held-out", "auto", or "disagreement".
-    on_prior_rows : tuple of str
-        Chosen on the prior rows alone, which costs nothing.
-    unions : tuple of Union
-        Paid for: the share of each claim is `delta_per_prior` divided by all counts.
-    candidates : tuple of str
-        The routes to the bound on the error rate between which the certified rows decided.
-    """
-
-    certificate: str
-    on_prior_rows: Annotated[tuple[str, ...], FEW] = ()
-    unions: Annotated[tuple[Union, ...], FEW] = ()
-    candidates: Annotated[tuple[str, ...], FEW] = ()
-
-    @property
-    def n_shares(self) -> int:
-        """Into how many parts delta was divided."""
-        product = 1
-        for union in self.unions:
-            product *= union.count
-        return product
-
-
-@dataclass(frozen=True)
-class CountedRows(Record):
-    """What was counted on the certified rows, of the predictor that is deployed.
-
-    Attributes
-    ----------
-    n : int
-        Number of certified rows; for a disagreement, of unlabelled ones.
-    n_errors : int
-        Number of them the predictor gets wrong; for a disagreement, on which the two predictors differ.
-    empirical_error_rate : float
-        `n_errors / n`.
-    n_duplicates : int
-        Number of certified rows that repeat the features of another row of the table, prior rows
-        included.
-    never_answered : tuple of str
-        Classes of certified rows that the predictor answers on none of them, as Python writes them.
-    """
-
-    n: PositiveCount
-    n_errors: Count
-    empirical_error_rate: Probability
-    n_duplicates: Count
-    never_answered: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Fingerprints(Record):
-    """SHA-256 of the data the proof speaks of; see `pbgnet.certificates.describe_data`.
-
-    Attributes
-    ----------
-    data
-        All rows given: features, labels and column names together.
-    features, labels, columns
-        Each of them alone, so that `verify` can say which one changed; columns is None without names,
-        labels where the rows have none.
-    split
-        Which rows made the prior and which were certified.
-    """
-
-    data: Sha256
-    features: Sha256
-    labels: Sha256 | None
-    columns: Sha256 | None
-    split: Sha256
-
-
-@dataclass(frozen=True)
-class Software(Record):
-    """Software that issued the certificate."""
-
-    pbgnet: str
-    torch: str
-    numpy: str
-    python: str
-
-
-@dataclass(frozen=True)
-class Words(Record):
-    """The sentences and the seal as a file holds them; the certificate makes them anew from its content."""
-
-    statement: str
-    predictors: Annotated[tuple[str, ...], FEW]
-    assumptions: Annotated[tuple[str, ...], FEW]
-    comparison: str
-    yardstick: str
-    shortcomings: Annotated[tuple[str, ...], FEW]
-    seal: Sha256
 
 
 @dataclass(frozen=True)
@@ -210,7 +91,7 @@ class Certificate(Record):
     delta: OpenProbability
     n_priors: PositiveCount
     delta_per_prior: OpenProbability
-    claims: Annotated[tuple[Claim, ...], Limits(longest=4096)]  # one per class, perhaps
+    claims: Annotated[tuple[Claim, ...], Limits(longest=MOST_CLAIMS)]
     alternatives: Annotated[tuple[Claim, ...], FEW]
     choices: Choices
     inputs: CountedRows
@@ -226,7 +107,7 @@ class Certificate(Record):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if sum(claim.quantity == ERROR_RATE and claim.given_class is None for claim in self.claims) != 1:
+        if sum(claim.quantity == ERROR_RATE and claim.overall for claim in self.claims) != 1:
             raise DomainError("claims must hold exactly one bound on the error rate over all rows.")
         for claim in self.claims:
             if (claim.predictor == "classifier") == self.of_network or claim.discarded:
@@ -248,8 +129,26 @@ class Certificate(Record):
 
     @property
     def error_rate(self) -> Claim:
-        """The bound on the error rate of the classifier that is deployed."""
-        return next(c for c in self.claims if c.quantity == ERROR_RATE and c.given_class is None)
+        """The bound on the error rate of the classifier that is deployed.
+
+        Of several labels, on the share of rows with any wrong one.
+        """
+        return next(c for c in self.claims if c.quantity == ERROR_RATE and c.overall)
+
+    @property
+    def hamming_loss(self) -> Claim | None:
+        """The bound on the share of wrong labels, which every certificate of several labels claims."""
+        return next((c for c in self.claims if c.quantity == HAMMING_LOSS), None)
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether rows have several labels, rather than one class."""
+        return self.hamming_loss is not None
+
+    @property
+    def per_label(self) -> tuple[Claim, ...]:
+        """The bounds on the error rate of each of several labels, where they are claimed."""
+        return tuple(claim for claim in self.claims if claim.label is not None)
 
     @property
     def linear_loss(self) -> Claim | None:
@@ -259,7 +158,7 @@ class Certificate(Record):
     @property
     def expected_loss(self) -> Claim | None:
         """The bound on its expected linear, or other, loss, where one is claimed."""
-        return next((c for c in self.claims if c.quantity != ERROR_RATE), None)
+        return next((c for c in self.claims if c.quantity not in (ERROR_RATE, HAMMING_LOSS)), None)
 
     @property
     def has_discarded(self) -> bool:
@@ -269,7 +168,16 @@ class Certificate(Record):
     @property
     def class_conditional(self) -> tuple[Claim, ...]:
         """The bounds on the error rate among rows of one class, where they are claimed."""
-        return tuple(claim for claim in self.claims if claim.given_class is not None)
+        return tuple(c for c in self.claims if c.given_class is not None and c.answered is None)
+
+    @property
+    def confusion(self) -> tuple[Claim, ...]:
+        """The bounds on cells of the confusion matrix, where they are claimed.
+
+        Each bounds how often rows of a class are answered with another one. With two classes that is the
+        error rate of the class.
+        """
+        return tuple(claim for claim in self.claims if claim.answered is not None)
 
     def alternative(self, quantity: str, route: str) -> Claim | None:
         """Return what another route gives, for comparison; see `pbgnet.certificates.ROUTES`."""

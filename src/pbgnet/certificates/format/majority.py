@@ -10,21 +10,25 @@ from numpy.typing import NDArray
 from pbgnet.exceptions import DomainError
 from pbgnet.records import Count, Limits, PositiveCount, Probability, Record
 
+NO_LABEL = "no label"
+"""The answer where no label is that of more than half of the rows."""
+
 
 @dataclass(frozen=True)
 class MajorityAnswer(Record):
-    """How often it errs to answer always with the most frequent class.
+    """How often it errs to answer always with the most frequent class, or with the labels of most rows.
 
     A count, and no claim: nothing is proved about it, and it has no share of delta.
 
     Attributes
     ----------
     answer : str
-        The class, as Python writes it; the first of those that are as frequent.
+        The class, as Python writes it; the first of those that are as frequent. Of several labels, those that
+        more than half of the rows have, or "no label".
     chosen_on : {"prior rows", "certified rows"}
         Where it is the most frequent; the certified rows where there are no others, which flatters it.
     n, n_errors : int
-        Number of certified rows, and of those of them that are of another class.
+        Number of certified rows, and of those of them that are of another class, or have other labels.
     error_rate : float
         `n_errors / n`.
     """
@@ -44,6 +48,8 @@ class MajorityAnswer(Record):
     def counted(cls, names: Sequence[str], apart: NDArray[np.int64], certified: NDArray[np.int64]) -> Self:
         """Count it, given the classes and the places among them of prior and of certified rows.
 
+        For several labels, their names and whether rows have them: 0 and 1, shapes (n, L).
+
         Examples
         --------
         >>> import numpy as np
@@ -51,14 +57,22 @@ class MajorityAnswer(Record):
         >>> MajorityAnswer.counted(("'no'", "'yes'"), np.array([0, 0, 1]), np.array([1, 0, 1, 1])).n_errors
         3
         """
-        seen = apart if apart.size else certified
-        place = int(np.bincount(seen, minlength=len(names)).argmax())
-        n, n_errors = certified.size, int(np.sum(certified != place))
-        return cls(names[place], "prior rows" if apart.size else "certified rows", n, n_errors, n_errors / n)
+        seen, n = apart if len(apart) else certified, len(certified)
+        if certified.ndim == 2:
+            frequent = 2 * seen.sum(axis=0) > len(seen)
+            answer = " and ".join(names[k] for k in np.flatnonzero(frequent).tolist()) or NO_LABEL
+            n_errors = int(np.sum((certified != frequent).any(axis=1)))
+        else:
+            place = int(np.bincount(seen, minlength=len(names)).argmax())
+            answer, n_errors = names[place], int(np.sum(certified != place))
+        return cls(answer, "prior rows" if len(apart) else "certified rows", n, n_errors, n_errors / n)
 
 
 def never_answered(
     names: Sequence[str], truth: NDArray[np.int64], answers: NDArray[np.int64]
 ) -> tuple[str, ...]:
-    """Return the classes that rows have, and that a classifier answers on none of them."""
+    """Return the classes, or labels, that rows have, and that a classifier answers on none of them."""
+    if truth.ndim == 2:
+        missing = truth.any(axis=0) & ~answers.any(axis=0)
+        return tuple(names[place] for place in np.flatnonzero(missing).tolist())
     return tuple(names[place] for place in np.setdiff1d(truth, answers).tolist())

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pbgnet.certificates.format.certificate import SCHEMA, VERSIONS, Certificate, Words
+from pbgnet.certificates.format.certificate import SCHEMA, VERSIONS, Certificate
+from pbgnet.certificates.format.contents import Words
 from pbgnet.records import json_schema
 
 

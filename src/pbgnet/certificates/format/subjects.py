@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 from pbgnet.certificates.data import SplitRecord
 from pbgnet.certificates.routes import Claim
 from pbgnet.exceptions import DomainError
+from pbgnet.networks import PatchShape
 from pbgnet.records import (
     Count,
     Limits,
@@ -30,13 +31,27 @@ Size = Annotated[int, Limits(low=1, high=2**31)]
 class NetworkRecord(Record):
     """The sizes of the network, after preprocessing; see `pbgnet.networks.Architecture`.
 
-    Where it has members, several networks of these sizes answer together by their mean.
+    Where it has members, several networks of these sizes answer together by their mean. With several outputs
+    a code says which of their signs stand for which class. Where it reads images, `patches` says how its
+    first layer cuts them.
     """
 
     n_features: Size
     hidden_layer_sizes: Annotated[tuple[Size, ...], Limits(longest=1024)]
     intercept: bool
     n_members: Annotated[int, Limits(low=1, high=MOST_MEMBERS)] | None = None
+    n_outputs: Size = 1
+    patches: PatchShape | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.patches is None:
+            return
+        if self.patches.n_features != self.n_features or not self.intercept:
+            raise DomainError("Images must have as many numbers as there are features, and an intercept.")
+        positions = self.patches.n_positions
+        if (self.hidden_layer_sizes[0] if self.hidden_layer_sizes else 1) % positions:
+            raise DomainError(f"The first layer must have some filters at each of {positions} positions.")
 
 
 @dataclass(frozen=True)

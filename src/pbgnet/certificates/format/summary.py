@@ -5,6 +5,7 @@ It is not part of the file: it says no more than the statement does, and may be 
 
 from typing import TYPE_CHECKING
 
+from pbgnet.certificates.format.class_words import told_by_class
 from pbgnet.certificates.format.numbers import percent, percent_up
 from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
 
@@ -16,13 +17,26 @@ def summary(certificate: "Certificate") -> str:
     """Say how often the classifier is wrong at most, how sure that is, and what it must be compared with."""
     value, majority = certificate.error_rate.value, certificate.majority
     proved = f"Wrong at most {percent_up(value)} % of the time" if value < 1 else "Nothing is proved"
+    if certificate.of_labels:
+        proved = _of_labels(certificate)
     told = f"{proved} ({percent(certificate.confidence)} % confidence, {_rows(certificate)})"
     if classes := certificate.class_conditional:
-        parts = [f"{percent_up(claim.value)} % among rows of class {claim.given_class}" for claim in classes]
+        told += f", {told_by_class(classes, lambda value: f'{percent_up(value)} %')}"
+    if labels := certificate.per_label:
+        parts = [f"{percent_up(claim.value)} % in label {claim.label}" for claim in labels]
         told += f", at most {', '.join(parts[:-1])} and {parts[-1]}"
     if majority is not None:
         told += f"; always answering {majority.answer} is wrong on {100 * majority.error_rate:.1f} % of them"
     return f"{told}."
+
+
+def _of_labels(certificate: "Certificate") -> str:
+    rows, labels = certificate.error_rate.value, certificate.hamming_loss
+    assert labels is not None
+    parts = [f"any label wrong on at most {percent_up(rows)} % of rows"] * (rows < 1)
+    parts += [f"at most {percent_up(labels.value)} % of labels wrong"] * (labels.value < 1)
+    told = " and ".join(parts)
+    return told[:1].upper() + told[1:] if told else "Nothing is proved"
 
 
 def _rows(certificate: "Certificate") -> str:

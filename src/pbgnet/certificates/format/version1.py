@@ -5,6 +5,8 @@ New words, or another form, are a new version: one more module like this one.
 
 from typing import TYPE_CHECKING, Any
 
+from pbgnet.certificates.format import version1_outputs
+from pbgnet.certificates.format.class_words import told_by_class, told_of_cells
 from pbgnet.certificates.format.numbers import percent, round_up
 from pbgnet.certificates.format.subjects import (
     DisagreementSubject,
@@ -151,6 +153,8 @@ def statement(certificate: "Certificate") -> str:
         f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified {rows}"
         f"{_sign_vectors(certificate)}, "
     )
+    if certificate.of_labels:
+        return f"{head}{version1_outputs.bounded_labels(certificate)}."
     if loss is not None:
         bounded = f"the expected linear loss of the aggregate is at most {round_up(loss.value)}, "
         if rate.value < 1:
@@ -169,8 +173,10 @@ def predictors(certificate: "Certificate") -> tuple[str, ...]:
     named = dict.fromkeys(claim.predictor for claim in certificate.claims)
     words = dict(PREDICTOR_WORDS)
     subject = certificate.subject
-    if isinstance(subject, NetworkSubject) and len(subject.network.hidden_layer_sizes) > 1:
-        words["aggregate"] = AGGREGATE_OF_TREE
+    if isinstance(subject, NetworkSubject):
+        words |= version1_outputs.predictor_words(certificate)
+        if len(subject.network.hidden_layer_sizes) > 1:
+            words["aggregate"] = AGGREGATE_OF_TREE
     if certificate.has_discarded:
         words["prior's vote"] += NOT_KEPT
     if isinstance(subject, DisagreementSubject) and subject.exported is not None:
@@ -204,6 +210,8 @@ def yardstick(certificate: "Certificate") -> str:
     majority = certificate.majority
     if majority is None:
         return "Without labels nobody can count how often always the same answer errs on these rows."
+    if certificate.of_labels:
+        return version1_outputs.yardstick_of_labels(certificate)
     alone = ""
     if majority.chosen_on == "certified rows":
         alone = " There are no prior rows to choose it on: it is chosen on the rows it is counted on."
@@ -225,7 +233,10 @@ def shortcomings(certificate: "Certificate") -> tuple[str, ...]:
         )
     if missing := inputs.never_answered:
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
-        classes = "Classes of certified rows are" if len(missing) > 1 else "A class of certified rows is"
+        kind = ("Labels", "A label") if certificate.of_labels else ("Classes", "A class")
+        classes = (
+            f"{kind[0]} of certified rows are" if len(missing) > 1 else f"{kind[1]} of certified rows is"
+        )
         told.append(f"{classes} never answered on them: {', '.join(missing[:MOST_NAMED])}{more}.")
     return tuple(told)
 
@@ -235,10 +246,11 @@ def _further_claims(certificate: "Certificate") -> str:
     claims, told, open_end = certificate.class_conditional, "", ""
     something = certificate.error_rate.value < 1 or bool(claims)
     if claims:
-        parts = [f"at most {round_up(c.value)} among rows of class {c.given_class}" for c in claims]
-        told += f"; it is {', '.join(parts[:-1])} and {parts[-1]}"
+        told += f"; it is {told_by_class(claims, round_up)}"
     if (balanced := certificate.balanced_error_rate) is not None:
         told += f", so the balanced error rate, the mean over the classes, is at most {round_up(balanced)}"
+    if certificate.confusion:
+        told += f"; {told_of_cells(certificate.confusion, round_up)}"
     if not certificate.of_network and (loss := certificate.expected_loss) is not None:
         if loss.value < 1:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
@@ -293,6 +305,7 @@ def _of_network(certificate: "Certificate") -> tuple[str, ...]:
         )
     return (
         PRIOR_WORDS[prior.how],
+        *version1_outputs.settled(certificate),
         *_split(certificate),
         count,
         _preprocessing(preprocessing),

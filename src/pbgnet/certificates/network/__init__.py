@@ -17,6 +17,7 @@ from pbgnet.certificates.network.strategy import (
     candidate_names,
     chosen_on_prior_rows,
     others_than,
+    propose,
     unions,
 )
 from pbgnet.certificates.network.terms import Terms, check_class_size, delta_of
@@ -43,6 +44,7 @@ __all__ = [
     "now",
     "others_than",
     "prior_problem",
+    "propose",
     "situation_of",
     "software",
     "unions",

@@ -3,6 +3,7 @@
 import functools
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from torch import Tensor
 
 from pbgnet.aggregation import DEFAULT_TOLERANCE, Fourier
 from pbgnet.certificates.routes import Measured
-from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError, UncertifiedError
-from pbgnet.networks import AggregatedNetwork, PreparedRows, prepare_rows
+from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UncertifiedError
+from pbgnet.networks import AggregatedNetwork, AnyCode, Code, LabelCode, PreparedRows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import refuse_masked
 
@@ -37,17 +38,13 @@ def certifiable(network: AggregatedNetwork) -> AggregatedNetwork:
         raise ShapeError(
             f"The network has replica axes {network.architecture.replicas}; certify one network at a time."
         )
-    if network.architecture.n_outputs > 1:
-        raise UncertifiedError(
-            f"The network has {network.architecture.n_outputs} outputs, and certificates of several outputs "
-            "do not exist yet; certify a network with one."
-        )
     return AggregatedNetwork(
         [weight.detach().cpu().double() for weight in network.weights],
         [weight.detach().cpu().double() for weight in network.prior_weights],
         intercept=network.architecture.intercept,
         aggregation=Fourier(),
         members=network.architecture.n_members is not None,
+        patches=network.architecture.patches,
     )
 
 
@@ -63,14 +60,16 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
 
     Returns
     -------
-    Tensor, float64, shape (n,)
+    Tensor, float64, shape (n,), or (n, r) for r > 1 outputs
     """
     n, n_features = row_count(x), network.architecture.n_features
     if x.shape[1] != n_features:
         raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
     step = _rows_at_a_time(network)
     parts = [network.output(prepared(network, x, start, start + step)) for start in range(0, n, step)]
-    return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
+    if not parts:
+        return network.architecture.as_output(torch.zeros(0, network.architecture.n_outputs).double())
+    return torch.cat(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,51 +78,120 @@ class Answers:
 
     Attributes
     ----------
-    output : ndarray of float64, shape (n,)
+    output : ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
         The aggregate G, in [-1, 1].
-    labels : ndarray of float64, shape (n,)
-        -1 and 1.
+    truth : ndarray of int64, shape (n,) or (n, L)
+        Places of the true labels among the classes; for several labels 0 and 1.
+    code : Code or LabelCode
+        Which signs of the outputs stand for which class.
     error : float
         Proved bound on the error of each output.
     divergence : float
         KL(posterior || prior), rounded up.
+    among : int or None
+        The class whose rows these are; None for rows of all classes.
     """
 
     output: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    truth: NDArray[np.int64]
+    code: AnyCode
     error: float
     divergence: float
+    among: int | None = None
 
-    def of_class(self, label: float) -> "Answers":
-        """Return those on rows of one class, -1 or 1."""
-        rows = self.labels == label
-        return replace(self, output=self.output[rows], labels=self.labels[rows])
+    def of_class(self, place: int) -> "Answers":
+        """Return those on rows of one class."""
+        rows = self.truth == place
+        return replace(self, output=self.output[rows], truth=self.truth[rows], among=place)
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self.output.size
+        return len(self.truth)
+
+    @functools.cached_property
+    def agreement(self) -> NDArray[np.float64]:
+        """`y_j G_j(x)` of each row and output: shape (n,), or (n, r) for r > 1 outputs."""
+        return self.code.targets(self.truth) * self.output
+
+    @functools.cached_property
+    def mean_agreement(self) -> NDArray[np.float64]:
+        """The same, a mean over outputs: the score of the class of each row."""
+        return self.agreement if self.code.n_outputs == 1 else np.asarray(self.agreement.mean(axis=1))
 
     @property
     def margins(self) -> NDArray[np.float64]:
-        """`y G(x)` of each row."""
-        return self.labels * self.output
+        """What settings are chosen by: the mean agreement, shape (n,), or that of each label, (n, L)."""
+        return self.agreement if isinstance(self.code, LabelCode) else self.mean_agreement
+
+    @property
+    def margin_error(self) -> float:
+        """Proved bound on the error of a score: that of the outputs, and the rounding of their mean."""
+        r = self.code.n_outputs
+        return self.error + (0.0 if r == 1 else (r + 2) * 2.0**-52)
+
+    @functools.cached_property
+    def leads(self) -> NDArray[np.float64]:
+        """By how much the score of the true class exceeds all others."""
+        return self.code.leads(self.output, self.truth)
+
+    @functools.cached_property
+    def answered(self) -> NDArray[np.int64]:
+        """Places of the classes that the vote answers with; for several labels 0 and 1, shape (n, L)."""
+        return self.code.decode(self.output)
+
+    def may_answer(self, place: int) -> NDArray[np.bool_]:
+        """Return the rows that the vote answers with a class, on this computer or another."""
+        assert isinstance(self.code, Code)
+        scores = self.code.scores(self.output)
+        return np.asarray(scores[:, place] >= scores.max(axis=1) - 4 * self.margin_error)
+
+    @property
+    def distance(self) -> Fraction:
+        """The share of outputs in which the class of a row differs from any other, at least."""
+        if isinstance(self.code, LabelCode):
+            return Fraction(1)  # a label is looked at through its own output alone
+        nearest = self.code.nearest
+        differing = nearest.min() if self.among is None else nearest[self.among]
+        return Fraction(int(differing), self.code.n_outputs)
 
     @functools.cached_property
     def measured(self) -> Measured:
         """What routes look at; a row that the vote gets wrong on some computer counts as an error.
 
-        The exact output is within the proved error of what is computed here, and so is what another computer
-        computes: twice that error from here the answers are the same everywhere.
+        The exact scores are within the proved error of what is computed here, and so is what another computer
+        computes. The difference of two scores errs by twice as much, so that four times the error from here
+        the answers are the same everywhere.
         """
         return Measured(
-            wrong=self.margins <= 2 * self.error,
-            losses=np.clip((1.0 - self.margins) / 2.0, 0.0, 1.0),
-            loss_error=0.5 * self.error,
+            wrong=self.leads <= 4 * self.margin_error,
+            losses=np.clip((1.0 - self.mean_agreement) / 2.0, 0.0, 1.0),
+            loss_error=0.5 * self.margin_error,
             margins=self.margins,
-            margin_error=self.error,
+            margin_error=self.margin_error,
             divergence=self.divergence,
+            distance=self.distance,
+            n_labels=self.code.n_labels if isinstance(self.code, LabelCode) else 1,
         )
+
+    @functools.cached_property
+    def wrong_labels(self) -> NDArray[np.bool_]:
+        """Which of several labels the vote gets wrong, on this computer or another: shape (n, L)."""
+        return np.asarray(2.0 * self.agreement <= 4 * self.margin_error)
+
+    @property
+    def measured_labels(self) -> Measured:
+        """What routes look at for the Hamming loss of the votes; see `measured`."""
+        return replace(self.measured, n_labels=1)
+
+    @property
+    def counted_labels(self) -> Measured:
+        """What routes look at that count wrong labels: their share in each row."""
+        return Measured(self.measured.wrong, self.wrong_labels.mean(axis=1), loss_error=2.0**-52)
+
+    def of_label(self, place: int) -> Measured:
+        """Return what routes look at that count the errors of one label."""
+        return Measured(self.wrong_labels[:, place])
 
     @property
     def risk(self) -> float:
@@ -142,12 +210,12 @@ class Answers:
 
     @property
     def n_ties(self) -> int:
-        """Number of rows that another machine might count otherwise."""
-        return int(np.sum(np.abs(self.output) <= 4 * self.error))
+        """Number of rows that another machine might count, or answer, otherwise."""
+        return int(np.sum(self.code.gaps(self.output) <= 8 * self.margin_error))
 
 
-def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Answers:
-    """Evaluate a network on rows with labels -1 and 1.
+def evaluate(network: AggregatedNetwork, x: Any, truth: NDArray[np.int64], code: AnyCode) -> Answers:
+    """Evaluate a network on rows whose classes, or labels, are known.
 
     Parameters
     ----------
@@ -155,40 +223,52 @@ def evaluate(network: AggregatedNetwork, x: Any, y: Tensor) -> Answers:
         As `certifiable` returns it.
     x : Tensor, ndarray or scipy sparse matrix, shape (n, d)
         Rows, preprocessed.
-    y : Tensor, shape (n,)
-        Labels -1 and 1.
+    truth : ndarray of int, shape (n,) or (n, L)
+        Places of the labels among the classes; for several labels 0 and 1.
+    code : Code or LabelCode
+        Which signs of the outputs stand for which class.
 
     Examples
     --------
-    >>> import torch
+    >>> import numpy as np, torch
     >>> from pbgnet.certificates import certifiable, evaluate
-    >>> from pbgnet.networks import AggregatedNetwork
+    >>> from pbgnet.networks import AggregatedNetwork, make_code
     >>> network = certifiable(AggregatedNetwork.initialise(2, (3,), initialisation="zero"))
-    >>> result = evaluate(network, torch.ones(4, 2), torch.tensor([1, 1, 1, -1]))
+    >>> result = evaluate(network, torch.ones(4, 2), np.array([1, 1, 1, 0]), make_code("auto", 2))
     >>> result.risk, result.n_errors, result.divergence
     (0.5, 4, 0.0)
 
     All outputs are 0: the vote is wrong on three rows, and a tie on the fourth, which counts as an error.
     """
     n = row_count(x)
-    labels = torch.as_tensor(y).detach().cpu().double()
-    if labels.shape != (n,):
-        raise ShapeError(f"There are {n} rows but labels of shape {tuple(labels.shape)}.")
+    true = np.asarray(truth)
+    code.check_truth(true, n)
     if n == 0:
         raise DomainError("There is no row to certify; at least one is needed.")
-    if bool((labels.abs() != 1).any()):
-        raise LabelError("Labels must be -1 and 1; encode the two classes first.")
+    if network.architecture.n_outputs != code.n_outputs:
+        raise ShapeError(
+            f"The network has {network.architecture.n_outputs} outputs, but the code of {code.n_classes} "
+            f"classes needs {code.n_outputs}."
+        )
     divergence = _divergence_ceiling(network)  # first: it says best what is wrong with absurd weights
-    error = float(network.error_bound())  # at most 2, however large the weights
-    return Answers(outputs(network, x).numpy(), labels.numpy(), error, divergence)
+    error = float(network.error_bound().max())  # at most 2, however large the weights
+    return Answers(outputs(network, x).numpy(), true.astype(np.int64), code, error, divergence)
 
 
 def prior_network(network: AggregatedNetwork) -> AggregatedNetwork:
     """Return the network whose posterior is the prior."""
     sizes = network.architecture
     return AggregatedNetwork(
-        network.prior_weights, intercept=sizes.intercept, members=sizes.n_members is not None
+        network.prior_weights,
+        intercept=sizes.intercept,
+        members=sizes.n_members is not None,
+        patches=sizes.patches,
     )
+
+
+def is_prior(network: AggregatedNetwork) -> bool:
+    """Whether posterior and prior are the same, so that one evaluation tells of both."""
+    return all(torch.equal(w, u) for w, u in zip(network.weights, network.prior_weights, strict=True))
 
 
 def check_precise(answers: Answers) -> None:
@@ -212,9 +292,13 @@ def row_count(x: Any) -> int:
 
 
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
-    costs = [layer.n_neurons * Fourier().nodes(layer.weight).largest_count for layer in network.layers[1:]]
+    first, *rest = network.layers
+    costs = [
+        first.n_neurons,
+        *(layer.n_neurons * Fourier().nodes(layer.weight).largest_count for layer in rest),
+    ]
     n_members = network.architecture.n_members or 1
-    return max(1, min(CHUNK, WORKSPACE // (n_members * max(costs, default=1))))
+    return max(1, min(CHUNK, WORKSPACE // (n_members * max(costs))))
 
 
 def prepared(network: AggregatedNetwork, x: Any, start: int, stop: int) -> PreparedRows:

@@ -33,6 +33,7 @@ from pbgnet.certificates.network.evaluation import (
     Answers,
     check_precise,
     evaluate,
+    is_prior,
     prior_network,
 )
 from pbgnet.certificates.network.sampling import draw_risk
@@ -41,7 +42,7 @@ from pbgnet.certificates.network.terms import Terms
 from pbgnet.certificates.routes import balanced_bound
 from pbgnet.exceptions import DomainError
 from pbgnet.kernels import one_thread
-from pbgnet.networks import INITIALISATIONS, AggregatedNetwork, class_indices
+from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
 from pbgnet.validation import check_kind
 
 
@@ -130,35 +131,32 @@ def situation_of(
     Margins given are those to choose by; without them, those on all prior rows are. These are better than
     those to come, so that the choice is not the best one, and as valid.
     """
-    before = prior_network(network)
+    before, code = prior_network(network), table.inputs.code
     margins = kept_margins(prior_margins, prior, table.split.prior_rows)
     if margins is None and learned_from(prior, table.split.prior_rows):
-        margins = as_margins(evaluate(before, *table.apart).margins)
-    certified = table.certified
-    posterior = evaluate(network, *certified)
-    same = all(map(torch.equal, network.weights, before.weights))
+        margins = as_margins(evaluate(before, *table.apart, code).margins)
+    posterior = evaluate(network, *table.certified, code)
     return Situation(
         posterior,
-        posterior if same else evaluate(before, *certified),
+        posterior if is_prior(network) else evaluate(before, *table.certified, code),
         table.inputs.classes.names,
         margins,
-        draw_risk(network, *certified, terms) if terms.sampled else None,
+        draw_risk(network, *table.examples(table.split.certified_rows), terms) if terms.sampled else None,
     )
 
 
 def majority_of(table: PreparedTable) -> MajorityAnswer:
-    """Count how often the most frequent class of the prior rows errs on the certified ones."""
-    places = class_indices(table.signs)
-    split = table.split
+    """Count how often the most frequent answer of the prior rows errs on the certified ones."""
+    truth, split = table.truth, table.split
     return MajorityAnswer.counted(
-        table.inputs.classes.names, places[split.prior_rows], places[split.certified_rows]
+        table.inputs.classes.names, truth[split.prior_rows], truth[split.certified_rows]
     )
 
 
 def classes_never_answered(table: PreparedTable, answers: Answers) -> tuple[str, ...]:
-    """Return the classes of certified rows that the vote answers on none of them."""
+    """Return the classes, or labels, of certified rows that the vote answers on none of them."""
     names = table.inputs.classes.names
-    return never_answered(names, class_indices(answers.labels), class_indices(answers.output))
+    return never_answered(names, answers.truth, answers.answered)
 
 
 def learned_from(prior: PriorRecord, prior_rows: NDArray[np.int64]) -> bool:
@@ -226,7 +224,14 @@ def _subject(
     before = fingerprint_tensors(network.prior_weights)
     margins = kept_margins(prior_margins, prior, split.prior_rows)
     return NetworkSubject(
-        network=NetworkRecord(sizes.n_features, sizes.hidden_layer_sizes, sizes.intercept, sizes.n_members),
+        network=NetworkRecord(
+            sizes.n_features,
+            sizes.hidden_layer_sizes,
+            sizes.intercept,
+            sizes.n_members,
+            sizes.n_outputs,
+            patches=sizes.patches,
+        ),
         aggregation=AggregationRecord(terms.aggregation, TOLERANCE, terms.n_samples, terms.seed),
         prior=prior,
         preprocessing=preprocessing,

@@ -14,6 +14,7 @@ from pbgnet.certificates.data import (
     PreparedTable,
     Split,
     SplitRecord,
+    code_for,
     fingerprint_array,
     fingerprint_rows,
     fingerprint_split,
@@ -26,7 +27,7 @@ from pbgnet.certificates.network.issue import issue_certificate, kept_margins
 from pbgnet.certificates.network.strategy import as_margins
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.exceptions import OptionError, ShapeError, UncertifiedError
-from pbgnet.networks import AggregatedNetwork, class_indices, vote_shares
+from pbgnet.networks import AggregatedNetwork, Code
 from pbgnet.preprocessing import TablePreprocessor, column_names
 
 
@@ -46,7 +47,8 @@ class CertifiedModel:
     row_fingerprints : ndarray of uint64
         Of each row of that table, so that no certificate is issued on one of them again.
     prior_margins : array_like of float64 or None
-        Margins on prior rows that the prior was not trained on, where something was chosen by them.
+        Margins on prior rows that the prior was not trained on, of each label where there are several, where
+        something was chosen by them.
     answers : Answers or None
         What the network answered on the certified rows; known where it was certified, not saved.
 
@@ -65,21 +67,24 @@ class CertifiedModel:
 
     def __post_init__(self) -> None:
         margins = as_margins(self.prior_margins)
-        if margins is not None and margins.size > self.prior_rows.size:
+        if margins is not None and len(margins) > self.prior_rows.size:
             raise ShapeError(
-                f"There are {margins.size} prior_margins, but only {self.prior_rows.size} prior rows."
+                f"There are {len(margins)} prior_margins, but only {self.prior_rows.size} prior rows."
             )
+        if margins is not None and margins.shape[1:] != self.inputs.margin_shape:
+            expected = "one of each label" if self.inputs.has_several_labels else "one list of margins"
+            raise ShapeError(f"prior_margins must be {expected}, got shape {np.shape(margins)}.")
         object.__setattr__(self, "prior_margins", margins)
         rows = np.array(self.row_fingerprints, dtype=np.uint64)
         if rows.ndim != 1:
             raise ShapeError(f"row_fingerprints must be one list, got shape {rows.shape}.")
         rows.setflags(write=False)
         object.__setattr__(self, "row_fingerprints", rows)
-        self.inputs.check_size(self.network.architecture.n_features)
+        self.inputs.check_size(self.network.architecture.n_features, self.network.architecture.n_outputs)
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The labels that -1 and 1 stand for."""
+        """The labels that are told apart, or the names of those that a row may have together."""
         return self.inputs.classes.labels
 
     @property
@@ -108,27 +113,38 @@ class CertifiedModel:
         return self.split.certified_rows
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the aggregate G in [-1, 1] for each row; above 0 the vote is the second class.
+        """Return the aggregate G in [-1, 1] for two classes, above 0 for the second; for more, all scores.
 
         Parameters
         ----------
         X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
             Rows as they were given to fit.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,), or (n, c) for c > 2 classes, or (n, L) for several labels
+            The vote answers with the class of the largest score; with each label above 0.
         """
+        return self.inputs.decisions(self.output(X))
+
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
         features = self.inputs.features(X, self.network.architecture.n_features)
         return np.asarray(outputs(self.network, features).numpy())
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the label the vote answers with, for each row."""
-        return self.inputs.classes.named(class_indices(self.decision_function(X)))
+        """Return the label the vote answers with, for each row; several labels as 0 and 1, shape (n, L)."""
+        return self.inputs.answers(self.output(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return (1 - G) / 2 and (1 + G) / 2, the share of the vote for each class: shape (n, 2).
+        """Return a share for each class, shape (n, c), in the order of `classes_`; not calibrated.
 
-        So many of the networks drawn from the posterior answer so; with two or more hidden layers, so many
-        of the paper's tree networks, not of plain ones.
+        For two classes (1 - G) / 2 and (1 + G) / 2: so many of the networks drawn from the posterior answer
+        so; with two or more hidden layers, so many of the paper's tree networks, not of plain ones. For more,
+        softmax of the scores times a temperature that was chosen on the prior rows. For several labels
+        (1 + G) / 2 of each, shape (n, L).
         """
-        return vote_shares(self.decision_function(X))
+        return self.inputs.shares(self.output(X))
 
     def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
         """Return what the certificate says of the model itself, what is found, and what a difference means.
@@ -192,10 +208,11 @@ def certify_network(
     X: Any,  # noqa: N803
     y: ArrayLike,
     *,
-    classes: tuple[Label, Label],
+    classes: tuple[Label, ...],
     prior: PriorRecord,
     prior_rows: ArrayLike,
     certified_rows: ArrayLike,
+    code: str | ArrayLike | Code = "auto",
     feature_names: tuple[str, ...] | None = None,
     preprocessor: TablePreprocessor | None = None,
     preprocessing: PreprocessingRecord | None = None,
@@ -205,9 +222,11 @@ def certify_network(
     constant: str = "maurer",
     certificate: str = "seeger",
     class_conditional: bool = False,
+    confusion: bool = False,
     aggregation: str = "fourier",
     n_samples: int | None = None,
     seed: int | None = None,
+    per_label: bool = False,
     prior_margins: ArrayLike | None = None,
 ) -> CertifiedModel:
     """Certify a network on the user's own table, and return a model that can be saved and verified.
@@ -219,15 +238,19 @@ def certify_network(
         it was trained with.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table as the user has it.
-    y : array_like, shape (N,) or (N, 1)
+    y : array_like, shape (N,) or (N, 1); or several labels as 0 and 1, shape (N, L)
         The labels as the user has them.
-    classes : pair of labels
-        The labels that the network's -1 and 1 stand for.
+    classes : sequence of labels
+        Two or more, in the order of the code; or the names of several labels, in the order of their columns.
     prior : PriorRecord
         How the prior came about.
     prior_rows, certified_rows : array_like of int
         Rows that the prior or the preprocessor was fitted on, and rows to certify. To be told apart without
         looking at anything in the rows, neither features nor labels.
+    code : str, array_like or Code, default="auto"
+        Which signs of the outputs stand for which class: a name in `pbgnet.networks.CODES`, or a matrix of
+        signs, one row per class and one column per output. For two classes -1 and 1 of the one output. To be
+        fixed without looking at the certified rows.
     feature_names : tuple of str, optional
         The column names of X unless given.
     preprocessor : TablePreprocessor, optional
@@ -249,12 +272,17 @@ def certify_network(
         "auto" computes the last two at half of delta each and deploys what the smaller one speaks of
         (without prior rows: the first two). What "vote" and the mixture need is chosen on the prior rows.
     class_conditional : bool, default=False
-        Also bound the error rate among the rows of each class; delta is shared by the three.
+        Also bound the error rate among the rows of each class, which shares delta.
+    confusion : bool, default=False
+        Also bound how often the rows of each class are answered with each other class, and the error rate of
+        each class, all of which share delta; for the route "held-out".
     aggregation : {"fourier", "monte_carlo"}, default="fourier"
         By sampling, the empirical risk is an average over n T draws, which pay half of delta; for one
         hidden layer, and "seeger" or "mixture".
     n_samples, seed : int, optional
         T and the seed of "monte_carlo".
+    per_label : bool, default=False
+        Of several labels, also bound the error rate of each, which shares delta; for the route "held-out".
     prior_margins : array_like, optional
         Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
         come than those on all prior rows, for what is chosen on them. They are saved with the model, so
@@ -278,7 +306,7 @@ def certify_network(
     --------
     >>> import numpy as np, torch
     >>> from pbgnet.certificates import PriorRecord, certify_network, verify
-    >>> from pbgnet.networks import AggregatedNetwork, class_indices, vote_shares
+    >>> from pbgnet.networks import AggregatedNetwork
     >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
     >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
     >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
@@ -292,11 +320,22 @@ def certify_network(
     True
     """
     terms = Terms(
-        confidence, n_priors, constant, certificate, class_conditional, aggregation, n_samples, seed
+        confidence,
+        n_priors,
+        constant,
+        certificate,
+        class_conditional,
+        confusion,
+        aggregation,
+        n_samples,
+        seed,
+        per_label,
     )
     names = column_names(X) if feature_names is None else feature_names
-    inputs = Inputs(Classes(tuple(label_values(classes).tolist())), names, preprocessor)
-    table = PreparedTable(LabelledRows(X, y), inputs, Split(prior_rows, certified_rows, split))
+    known = Classes(tuple(label_values(classes).tolist()))
+    rows = LabelledRows(X, y)
+    inputs = Inputs(known, names, preprocessor, code_for(rows.labels, code, len(known)))
+    table = PreparedTable(rows, inputs, Split(prior_rows, certified_rows, split))
     return certify_prepared(
         network, table, prior=prior, terms=terms, preprocessing=preprocessing, prior_margins=prior_margins
     )
@@ -351,4 +390,7 @@ def _sizes(network: Any) -> str:
     hidden = ", ".join(map(str, network.hidden_layer_sizes)) or "none"
     intercepts = "with" if network.intercept else "without"
     members = "" if network.n_members is None else f", {network.n_members} members"
-    return f"{network.n_features} features, hidden layers: {hidden}, {intercepts} intercepts{members}"
+    several = "" if network.n_outputs == 1 else f", {network.n_outputs} outputs"
+    images = "" if network.patches is None else f", {network.patches!r}"
+    layers = f"{network.n_features} features, hidden layers: {hidden}, {intercepts} intercepts"
+    return f"{layers}{members}{several}{images}"

@@ -19,7 +19,7 @@ ROWS_AT_A_TIME = 256
 
 @torch.no_grad()
 def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sample:
-    """Estimate the mean linear loss from T sign vectors per row, each row with its own.
+    """Estimate the mean linear loss over outputs from T sign vectors per row, each row with its own.
 
     A network with one hidden layer answers, given the signs s of its hidden neurons, with mean
     `erf(w . s / sqrt(2 d))`, and the signs of a row are independent with known means (paper, Eq. 14). So
@@ -30,7 +30,7 @@ def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sa
     network : AggregatedNetwork
         As `certifiable` returns it.
     x, y
-        The certified rows and their labels, -1 and 1.
+        The certified rows and the signs their outputs should have: shape (n,), or (n, r) for r > 1.
     terms : Terms
         With `n_samples` and `seed`.
 
@@ -66,10 +66,10 @@ def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sa
     for start in range(0, n, ROWS_AT_A_TIME):
         stop = min(start + ROWS_AT_A_TIME, n)
         means = first.means(prepared(network, x, start, stop))
-        labels = torch.as_tensor(y)[start:stop].double()
+        targets = network.architecture.from_output(torch.as_tensor(y)[start:stop].double())
         total = torch.zeros(stop - start, dtype=torch.float64)
         for _ in range(n_samples):
-            output = network.architecture.as_output(last.means_given(draw_signs(means, generator)))
-            total += ((1.0 - labels * output) / 2.0).clamp(0.0, 1.0)
+            output = last.means_given(draw_signs(means, generator))
+            total += ((1.0 - targets * output) / 2.0).clamp(0.0, 1.0).mean(dim=-1)
         losses += (total / n_samples).tolist()
     return Sample(min(1.0, math.fsum(losses) / n), n * n_samples)

@@ -12,18 +12,26 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.format import Choices, Union
 from pbgnet.certificates.network.evaluation import Answers
-from pbgnet.certificates.network.terms import Terms, check_class_size
+from pbgnet.certificates.network.terms import Terms
 from pbgnet.certificates.routes import (
+    ANY_ERROR,
     CANDIDATES,
+    ERROR_RATE,
+    HAMMING_LOSS,
     ROUTES,
     Claim,
+    Event,
     Foresight,
     Measured,
     Sample,
     Settings,
+    candidates_of,
+    class_events,
+    label_events,
     make_claim,
 )
 from pbgnet.exceptions import DomainError, ShapeError
+from pbgnet.networks import LabelCode
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +42,8 @@ class Situation:
     ----------
     posterior, prior : Answers
         On the certified rows; the same object where the posterior is the prior.
-    classes : pair of str
-        The labels that -1 and 1 stand for, as Python writes them.
+    classes : tuple of str
+        As Python writes them; or the names of several labels.
     margins : ndarray or None
         Of the prior on prior rows, to choose settings by; None where there are none to learn from.
     sample : Sample or None
@@ -49,6 +57,11 @@ class Situation:
     sample: Sample | None = None
 
     @property
+    def several_labels(self) -> bool:
+        """Whether rows have several labels, rather than one class."""
+        return isinstance(self.prior.code, LabelCode)
+
+    @property
     def has_posterior(self) -> bool:
         """Whether there is a posterior besides the prior: an ensemble has none."""
         return self.posterior is not self.prior
@@ -58,32 +71,45 @@ class Situation:
         answers = self.prior if predictor.startswith("prior's") else self.posterior
         if given_class is None:
             return answers
-        return answers.of_class((-1.0, 1.0)[self.classes.index(given_class)])
+        return answers.of_class(self.classes.index(given_class))
 
-    def measured(self, predictor: str, given_class: str | None = None, *, exact: bool = False) -> Measured:
-        """Return the same as routes look at it; without the draws where it is to be exact."""
-        measured = self.answers(predictor, given_class).measured
-        return measured if exact else replace(measured, sample=self.sample)
+    def measured(
+        self, predictor: str, quantity: str = ERROR_RATE, event: Event = ANY_ERROR, *, exact: bool = False
+    ) -> Measured:
+        """Return the same as routes look at it; without the draws where it is to be exact.
 
-    def claim(self, proposed: "Proposal", delta: float, given_class: str | None = None) -> Claim:
+        The event may be an answer, or a label, that alone counts as an error.
+        """
+        answers = self.answers(predictor, event.given_class)
+        if event.label is not None:
+            return answers.of_label(self.classes.index(event.label))
+        if event.answered is not None:
+            return Measured(answers.may_answer(self.classes.index(event.answered)))
+        found = answers.measured
+        if quantity == HAMMING_LOSS:
+            found = answers.counted_labels if predictor == "prior's vote" else answers.measured_labels
+        return found if exact else replace(found, sample=self.sample)
+
+    def claim(self, proposed: "Proposal", delta: float, event: Event = ANY_ERROR) -> Claim:
         """Make a claim at a share of delta."""
-        measured = self.measured(proposed.predictor, given_class)
         return make_claim(
             proposed.predictor,
             proposed.route,
-            measured,
+            self.measured(proposed.predictor, proposed.quantity, event),
             proposed.settings,
             delta=delta,
-            given_class=given_class,
+            quantity=proposed.quantity,
+            event=event,
         )
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A route, the predictor it speaks of, and what it was told beforehand."""
+    """A route, the quantity and predictor it speaks of, and what it was told beforehand."""
 
     predictor: str
     route: str
+    quantity: str
     settings: Settings
 
 
@@ -106,12 +132,12 @@ class Decision:
 
 
 def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
-    """Return margins as one list of float64 in [-1, 1], or None where there are none."""
+    """Return margins as float64 in [-1, 1], a list or one for each label, or None where there are none."""
     if margins is None or not np.size(margins):
         return None
     values = np.asarray(margins, dtype=np.float64)
-    if values.ndim != 1:
-        raise ShapeError(f"prior_margins must be one list of margins, got shape {values.shape}.")
+    if values.ndim not in (1, 2):
+        raise ShapeError(f"prior_margins must be one list, or one for each label; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise DomainError("prior_margins holds NaN or infinity; margins lie in [-1, 1].")
     return np.clip(values, -1.0, 1.0)
@@ -119,33 +145,49 @@ def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
 
 def decide(situation: Situation, terms: Terms) -> Decision:
     """Compute the routes that were asked for, take the best, and set the others beside it."""
-    _check_classes(situation, terms)
+    terms.check_classes(situation.classes, situation.prior.truth)
     candidates = candidate_names(terms.certificate, situation.margins is not None)
-    choices = Choices(terms.certificate, (), unions(terms, candidates, situation.classes), candidates)
+    names, several = situation.classes, situation.several_labels
+    choices = Choices(terms.certificate, (), unions(terms, candidates, names, several), candidates)
     share = split_delta(terms.delta_per_prior, choices.n_shares)
-    foresight = Foresight(situation.prior.n, share, situation.margins, terms.constant)
-    proposals = {name: propose(name, foresight) for name in candidates}
+    foresight = Foresight(
+        situation.prior.n, share, situation.margins, terms.constant, situation.prior.distance
+    )
+    proposals = {name: propose(name, foresight, several) for name in candidates}
     rates = {name: situation.claim(proposals[name][-1], share).value for name in candidates}
     winner = min(candidates, key=lambda name: rates[name])
     claims = [situation.claim(proposal, share) for proposal in proposals[winner]]
-    if terms.class_conditional:
-        headline = proposals[winner][-1]
-        claims += [situation.claim(headline, share, label) for label in situation.classes]
+    claims += [
+        situation.claim(proposals[winner][-1], share, event) for event in events_of(terms, names, several)
+    ]
     exact = replace(situation, sample=None)
-    proposed = others_than(winner, foresight, discarded=winner == "held-out" and situation.has_posterior)
+    discarded = winner == "held-out" and situation.has_posterior
+    proposed = others_than(winner, foresight, several, discarded=discarded)
     others = (exact.claim(proposal, terms.delta_per_prior) for proposal in proposed)
     return Decision(
         tuple(claims),
         tuple(others),
-        replace(choices, on_prior_rows=chosen_on_prior_rows(terms.certificate, foresight)),
+        replace(choices, on_prior_rows=chosen_on_prior_rows(terms.certificate, foresight, several)),
         deploys_prior=winner == "held-out",
     )
 
 
-def propose(name: str, foresight: Foresight) -> tuple[Proposal, ...]:
+def propose(name: str, foresight: Foresight, several_labels: bool = False) -> tuple[Proposal, ...]:
     """Return what a candidate proposes to claim, that about the error rate last."""
-    settings = foresight.settings_of(ROUTES[CANDIDATES[name][0][1]])
-    return tuple(Proposal(predictor, route, settings) for predictor, route in CANDIDATES[name])
+    offers = candidates_of(several_labels)[name]
+    votes = replace(foresight, of_votes=True)
+    planned = (votes if offers[0].predictor == "prior's vote" else foresight).settings_of(
+        ROUTES[offers[0].route]
+    )
+    return tuple(
+        Proposal(
+            *offer,
+            planned
+            if type(planned) is ROUTES[offer.route].settings_type
+            else foresight.settings_of(ROUTES[offer.route]),
+        )
+        for offer in offers
+    )
 
 
 def candidate_names(certificate: str, has_prior_rows: bool) -> tuple[str, ...]:
@@ -155,37 +197,61 @@ def candidate_names(certificate: str, has_prior_rows: bool) -> tuple[str, ...]:
     return ("vote", "held-out") if has_prior_rows else ("seeger", "mixture")
 
 
-def chosen_on_prior_rows(certificate: str, foresight: Foresight) -> tuple[str, ...]:
+def chosen_on_prior_rows(
+    certificate: str, foresight: Foresight, several_labels: bool = False
+) -> tuple[str, ...]:
     """Say what a certificate rests on and was chosen on the prior rows."""
     if not foresight.learned:
         return ()
     return tuple(
         told
         for name in candidate_names(certificate, True)
-        for told in ROUTES[CANDIDATES[name][0][1]].chosen(propose(name, foresight)[0].settings)
+        for proposal in propose(name, foresight, several_labels)[:1]
+        for told in ROUTES[proposal.route].chosen(proposal.settings)
     )
 
 
-def unions(terms: Terms, candidates: tuple[str, ...], classes: tuple[str, ...]) -> tuple[Union, ...]:
+def events_of(terms: Terms, names: tuple[str, ...], several_labels: bool = False) -> list[Event]:
+    """Return what is bounded apart: of each class, or of each of several labels."""
+    if several_labels:
+        return label_events(names, terms.per_label)
+    return class_events(names, terms.class_conditional, terms.confusion)
+
+
+def unions(
+    terms: Terms, candidates: tuple[str, ...], names: tuple[str, ...], several_labels: bool = False
+) -> tuple[Union, ...]:
     """Return what delta is divided for."""
     paid = []
     if len(candidates) > 1:
         paid.append(Union(f"the routes looked at ({' and '.join(candidates)})", len(candidates)))
-    if terms.class_conditional:
-        paid.append(Union("the error rate over all rows and that of each class", 1 + len(classes)))
+    events = events_of(terms, names, several_labels)
+    if several_labels and "held-out" in candidates:
+        paid.append(label_union(len(events)))
+    elif events:
+        cells = ", and the cells of the confusion matrix" if len(events) > len(names) else ""
+        paid.append(Union(f"the error rate over all rows and that of each class{cells}", 1 + len(events)))
     if terms.sampled:
         paid.append(Union("the draws of the sampled risk and the bound", 2))
     return tuple(paid)
 
 
-def others_than(winner: str, foresight: Foresight, *, discarded: bool) -> tuple[Proposal, ...]:
+def label_union(n_events: int) -> Union:
+    """Return what delta is divided for where labels are counted: two claims, and one for each label."""
+    each = ", and the error rate of each label" if n_events else ""
+    return Union(f"the share of rows with any wrong label and the Hamming loss{each}", 2 + n_events)
+
+
+def others_than(
+    winner: str, foresight: Foresight, several_labels: bool = False, *, discarded: bool
+) -> tuple[Proposal, ...]:
     """Return the proposals that were not taken, in the order of a certificate.
 
     Where the prior is deployed and there was another posterior, the one they speak of is discarded.
     """
     # With one network and the fixed C the vote is the doubled mixture.
     names = [name for name in CANDIDATES if name != winner and (foresight.learned or name != "vote")]
-    others = [proposal for name in names for proposal in propose(name, foresight)]
+    others = [proposal for name in names for proposal in propose(name, foresight, several_labels)]
     if not discarded:
         return tuple(others)
     return tuple(
@@ -194,10 +260,3 @@ def others_than(winner: str, foresight: Foresight, *, discarded: bool) -> tuple[
         else replace(proposal, predictor=f"discarded {proposal.predictor}")
         for proposal in others
     )
-
-
-def _check_classes(situation: Situation, terms: Terms) -> None:
-    if not terms.class_conditional:
-        return
-    for label, sign in zip(situation.classes, (-1.0, 1.0), strict=True):
-        check_class_size(label, int(np.sum(situation.prior.labels == sign)))

@@ -1,13 +1,18 @@
 """What is asked of a certificate: at which confidence, by which route, about which rates."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pbgnet.bounds import Constant, split_delta
 from pbgnet.certificates.format import MOST_SAMPLES
+from pbgnet.certificates.routes import class_events
 from pbgnet.choices import CERTIFICATES
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
@@ -32,14 +37,26 @@ class Terms:
     constant: str = "maurer"
     certificate: str = "seeger"
     class_conditional: bool = False
+    confusion: bool = False
     aggregation: str = "fourier"
     n_samples: int | None = None
     seed: int | None = None
+    per_label: bool = False
 
     def __post_init__(self) -> None:
         check_name("constant", self.constant, [member.value for member in Constant])
         check_name("certificate", self.certificate, CERTIFICATES)
         check_name("aggregation of a certificate", self.aggregation, ("fourier", "monte_carlo"))
+        if self.confusion and self.certificate != "held-out":
+            raise OptionError(
+                "The cells of the confusion matrix are counted: that is certificate='held-out', not "
+                f"{self.certificate!r}."
+            )
+        if self.per_label and self.certificate != "held-out":
+            raise OptionError(
+                "The errors of each label are counted: that is certificate='held-out', not "
+                f"{self.certificate!r}."
+            )
         if not self.sampled:
             if self.n_samples is not None or self.seed is not None:
                 raise OptionError("n_samples and seed belong to aggregation='monte_carlo'.")
@@ -68,6 +85,30 @@ class Terms:
     def delta_per_prior(self) -> float:
         """The share of it that each prior has."""
         return split_delta(self.delta, self.n_priors)
+
+    def check_classes(self, names: Sequence[str], truth: NDArray[np.int64]) -> None:
+        """Raise where classes or labels are to be bounded apart, and cannot be.
+
+        Parameters
+        ----------
+        names : sequence of str
+            All classes, or labels.
+        truth : ndarray of int, shape (n,), or (n, L) for several labels
+            The place among the classes of each certified row; or 1 for each label that it has.
+        """
+        by_class, several_labels = self.class_conditional or self.confusion, truth.ndim == 2
+        if several_labels and by_class:
+            raise OptionError(
+                "class_conditional and confusion are for rows of one class each; per_label bounds each of "
+                "several labels."
+            )
+        if self.per_label and not several_labels:
+            raise OptionError(
+                "per_label is for rows of several labels; of classes, class_conditional bounds each."
+            )
+        if class_events(names, self.class_conditional, self.confusion):
+            for name, count in zip(names, np.bincount(truth, minlength=len(names)).tolist(), strict=True):
+                check_class_size(name, count)
 
 
 def check_class_size(label: str, count: int) -> None:

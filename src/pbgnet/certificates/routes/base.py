@@ -8,6 +8,7 @@ and the documentation read it from there. `conformance` tests that it keeps what
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ from pbgnet.records import PositiveCount, Record
 
 LINEAR_LOSS = "linear loss"
 ERROR_RATE = "error rate"
+HAMMING_LOSS = "hamming loss"
+"""The share of labels that are wrong, where a row has several."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,22 @@ class Foresight:
     delta : float
         Share of delta of the bound to come.
     margins : ndarray or None
-        Margins `y G(x)` of the prior on prior rows, in [-1, 1]; None where there are none to learn from.
+        Margins `y G(x)` of the prior on prior rows, in [-1, 1]; of several labels one each, shape (n, L).
+        None where there are none to learn from.
     constant : str
         Of the kl theorem, as asked for.
+    distance : Fraction
+        The share of outputs in which two classes differ at least; 1 for two classes.
+    of_votes : bool
+        Whether the losses to come are those of votes, 0 or 1 each, rather than of the aggregate.
     """
 
     n: int
     delta: float
     margins: NDArray[np.float64] | None = None
     constant: str = "maurer"
+    distance: Fraction = Fraction(1)
+    of_votes: bool = False
     _planned: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -76,9 +86,25 @@ class Foresight:
         """Whether settings are chosen by rows, rather than fixed for all data."""
         return self.margins is not None
 
+    @property
+    def losses(self) -> NDArray[np.float64] | None:
+        """The loss of each prior row, a mean over its labels; None where there are none to learn from."""
+        if self.margins is None:
+            return None
+        losses = (self.margins <= 0).astype(np.float64) if self.of_votes else (1.0 - self.margins) / 2.0
+        return losses if losses.ndim == 1 else np.asarray(losses.mean(axis=1))
+
     def settings_of(self, route: "Route") -> Any:
         """Plan a route, once: the same settings are asked for many times, and some take a while."""
-        key = (route.name, self.n, self.delta, self.constant, id(self.margins))
+        key = (
+            route.name,
+            self.n,
+            self.delta,
+            self.constant,
+            self.distance,
+            self.of_votes,
+            id(self.margins),
+        )
         if key not in self._planned:
             self._planned[key] = route.plan(self)
         return self._planned[key]
@@ -94,6 +120,8 @@ class Route(ABC):
     """What it bounds: `ERROR_RATE` or `LINEAR_LOSS`."""
     predictors: ClassVar[tuple[str, ...]]
     """Of what; a count needs a predictor that was fixed beforehand."""
+    hamming_loss_of: ClassVar[tuple[str, ...]] = ()
+    """Predictors of several labels of which it bounds the share of wrong ones as well."""
     any_loss_of: ClassVar[str | None] = None
     """A predictor of which any loss in [0, 1] can be bounded, not the linear one alone."""
     evidence_type: ClassVar[type[Evidence]]
@@ -123,4 +151,6 @@ class Route(ABC):
         """Whether it can bound this quantity of this predictor."""
         if predictor == self.any_loss_of:
             return quantity != ERROR_RATE
+        if quantity == HAMMING_LOSS:
+            return predictor in self.hamming_loss_of
         return quantity == self.quantity and predictor in self.predictors

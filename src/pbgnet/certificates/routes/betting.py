@@ -48,14 +48,15 @@ class Betting(Route):
     summary = "the held-out mean of a loss of a predictor that was fixed beforehand, by betting against it"
     quantity = LINEAR_LOSS
     predictors = ("prior's aggregate", "classifier")
+    hamming_loss_of = ("prior's vote",)
     any_loss_of = "classifier"
     evidence_type: ClassVar[type[Evidence]] = BettingEvidence
     settings_type: ClassVar[type[Settings]] = BettingSettings
 
     def plan(self, foresight: Foresight) -> BettingSettings:
         """Choose bets around the best one for the losses on prior rows; wide ones where there are none."""
-        losses = None if foresight.margins is None else (1.0 - foresight.margins) / 2.0
-        return BettingSettings(tuple(betting_grid(losses, foresight.n, foresight.delta).tolist()))
+        grid = betting_grid(foresight.losses, foresight.n, foresight.delta)
+        return BettingSettings(tuple(grid.tolist()))
 
     def chosen(self, settings: BettingSettings) -> tuple[str, ...]:
         """Name the bets."""

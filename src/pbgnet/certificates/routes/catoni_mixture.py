@@ -16,9 +16,9 @@ class CatoniMixture(Seeger):
 
     def plan(self, foresight: Foresight) -> LossSettings:
         """Choose C for the loss that the prior has on the prior rows."""
-        if foresight.margins is None:
+        if foresight.losses is None:
             return LossSettings(c=FIXED_GRID)
-        risk = float(np.mean((1.0 - foresight.margins) / 2.0))
+        risk = float(np.mean(foresight.losses))
         grid = catoni_grid(risk, EXPECTED_DIVERGENCE, foresight.n, foresight.delta)
         return LossSettings(c=tuple(grid.tolist()))
 

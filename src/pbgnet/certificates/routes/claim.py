@@ -1,15 +1,15 @@
 """A claim: one bound on one quantity of one predictor, with everything it was computed from."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pbgnet.certificates.routes.base import Evidence, Route, Settings
 from pbgnet.certificates.routes.measured import Measured
 from pbgnet.certificates.routes.registry import ROUTES
-from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.exceptions import DamagedFileError, DomainError, OptionError
 from pbgnet.records import Limits, OpenProbability, Probability, Record, schema_reference
 
 LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(?:linear|brier)')[A-Za-z_][A-Za-z0-9_]{0,79}'"
@@ -17,6 +17,9 @@ LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(?:linear|brier)')[A-Za-z_][A-Z
 
 Such a function has another name than those losses that we define.
 """
+
+MOST_CLAIMS = 2**16
+"""A certificate may hold so many: all pairs of 255 classes. No file can make `verify` work through more."""
 
 PREDICTORS = (
     "vote",
@@ -37,7 +40,8 @@ class Claim(Record):
     Attributes
     ----------
     quantity : str
-        "error rate", "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
+        "error rate", for several labels that of rows with any wrong one; "hamming loss", the share of wrong
+        labels; "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
     predictor : str
         One of `PREDICTORS`.
     route : str
@@ -50,9 +54,13 @@ class Claim(Record):
         What it was computed from, and what was settled beforehand; their kinds are the route's.
     given_class : str or None
         Only rows whose label is this one (as Python writes it) are meant; None for all rows.
+    answered : str or None
+        Only answers with this class count as errors, as in a cell of the confusion matrix; None for all.
+    label : str or None
+        Only this one of several labels (as Python writes it) is meant; None for all.
     """
 
-    quantity: Annotated[str, Limits(pattern=f"error rate|{LOSS_QUANTITY}")]
+    quantity: Annotated[str, Limits(pattern=f"error rate|hamming loss|{LOSS_QUANTITY}")]
     predictor: Annotated[str, Limits(choices=PREDICTORS)]
     route: Annotated[str, Limits(choices=tuple(ROUTES))]
     value: Probability
@@ -60,10 +68,18 @@ class Claim(Record):
     evidence: Evidence
     settings: Settings
     given_class: str | None = None
+    answered: str | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         route = self.argument
+        if self.answered is not None and (
+            self.given_class in (None, self.answered) or route.name != "clopper-pearson"
+        ):
+            raise DomainError("A cell of the confusion matrix is counted among rows of another class.")
+        if self.label is not None and (self.given_class is not None or route.name != "clopper-pearson"):
+            raise DomainError("The error rate of a label is counted, and on all rows.")
         if not route.bounds(self.quantity, self.predictor):
             raise DomainError(
                 f"route {route.name} bounds the {route.quantity} of {' or '.join(route.predictors)}, not the "
@@ -77,6 +93,11 @@ class Claim(Record):
                 )
 
     @property
+    def overall(self) -> bool:
+        """Whether it speaks of all rows and all labels."""
+        return self.given_class is None and self.label is None
+
+    @property
     def argument(self) -> Route:
         """The route as an object."""
         return ROUTES[self.route]
@@ -85,6 +106,8 @@ class Claim(Record):
     def words(self) -> str:
         """A few words for the route and the predictor it speaks of."""
         name = self.argument.words(self.settings)
+        if self.route == "doubled" and (distance := getattr(self.evidence, "distance", 1)) < 1:
+            name = name.replace("twice", f"{float(2 / distance):.3g} times")  # the code's, not that of two
         if self.predictor.startswith("prior's"):
             return f"{name}, prior alone"
         return f"{name}, posterior not kept" if self.discarded else name
@@ -143,6 +166,52 @@ class Claim(Record):
         return {**whole, "oneOf": [{"properties": part} for part in parts]}
 
 
+class Event(NamedTuple):
+    """What counts as an error: any wrong answer, perhaps to rows of one class; one answer; or one label."""
+
+    given_class: str | None = None
+    answered: str | None = None
+    label: str | None = None
+
+
+ANY_ERROR = Event()
+"""Any wrong answer, on all rows."""
+
+
+def class_events(names: Sequence[str], class_conditional: bool, confusion: bool) -> list[Event]:
+    """Return what is bounded of each class: its error rate, and the cells of the confusion matrix.
+
+    With two classes the one cell of a class is its error rate, and needs no claim of its own.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.routes import class_events
+    >>> class_events(("'a'", "'b'"), True, True)
+    [Event(given_class="'a'", answered=None, label=None), Event(given_class="'b'", answered=None, label=None)]
+    """
+    if not (class_conditional or confusion):
+        return []
+    if confusion and len(names) ** 2 >= MOST_CLAIMS:
+        raise OptionError(
+            f"The confusion matrix of {len(names)} classes has more cells than a certificate can hold, "
+            f"{MOST_CLAIMS}; bound the error rate of each class: class_conditional without confusion."
+        )
+    cells = [Event(a, b) for a in names for b in names if a != b] if confusion and len(names) > 2 else []
+    return [*(Event(name) for name in names), *cells]
+
+
+def label_events(names: Sequence[str], per_label: bool) -> list[Event]:
+    """Return what is bounded of each of several labels: its error rate.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.routes import label_events
+    >>> [event.label for event in label_events(("'a'", "'b'"), True)]
+    ["'a'", "'b'"]
+    """
+    return [Event(label=name) for name in names] if per_label else []
+
+
 def balanced_bound(claims: Iterable[Claim]) -> float | None:
     """Return the mean of the bounds on the classes, rounded up; None where no class is bounded apart.
 
@@ -154,7 +223,9 @@ def balanced_bound(claims: Iterable[Claim]) -> float | None:
     >>> balanced_bound([]) is None
     True
     """
-    values = [Fraction(claim.value) for claim in claims if claim.given_class is not None]
+    values = [
+        Fraction(claim.value) for claim in claims if claim.given_class is not None and claim.answered is None
+    ]
     if not values:
         return None
     exact = sum(values) / len(values)
@@ -170,7 +241,7 @@ def make_claim(
     *,
     delta: float,
     quantity: str | None = None,
-    given_class: str | None = None,
+    event: Event = ANY_ERROR,
 ) -> Claim:
     """Bound a quantity of a predictor by a route, from what was measured.
 
@@ -185,7 +256,8 @@ def make_claim(
         The share of the failure probability.
     quantity : str, optional
         What the route bounds, unless given.
-    given_class : str, optional
+    event : Event, optional
+        What counts as an error; any, on all rows, unless given.
 
     Examples
     --------
@@ -200,5 +272,12 @@ def make_claim(
     evidence = argument.evidence(measured, settings, delta)
     value = argument.value(evidence, settings, delta)
     return Claim(
-        quantity or argument.quantity, predictor, route, value, delta, evidence, settings, given_class
+        quantity or argument.quantity,
+        predictor,
+        route,
+        value,
+        delta,
+        evidence,
+        settings,
+        *event,
     )

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ class Measured:
         A loss in [0, 1] of each row.
     loss_error : float
         Proved bound on the error of each loss.
-    margins : ndarray of float64, shape (n,), or None
-        `y G(x)` of a network.
+    margins : ndarray of float64, shape (n,) or (n, L), or None
+        `y G(x)` of a network; with several outputs, their mean agreement with the true class; or that of each
+        output with its label.
     margin_error : float
         Proved bound on the error of each margin.
     divergence : float or None
@@ -43,6 +45,10 @@ class Measured:
         The mean loss from draws, where it is to be certified so.
     reference_bound : float or None
         Bound on the error rate of the other predictor of a disagreement.
+    distance : Fraction
+        The share of outputs in which the class of a row differs from any other, at least; 1 for two classes.
+    n_labels : int
+        Where rows with any wrong label count, of how many each has; 1 otherwise.
     """
 
     wrong: NDArray[np.bool_]
@@ -53,6 +59,8 @@ class Measured:
     divergence: float | None = None
     sample: Sample | None = None
     reference_bound: float | None = None
+    distance: Fraction = Fraction(1)
+    n_labels: int = 1
 
     @property
     def n(self) -> int:
@@ -86,7 +94,7 @@ class Measured:
 
 def mean_loss(losses: NDArray[np.float64]) -> float:
     """Return the mean from an exactly rounded sum: it does not depend on the order of the rows."""
-    return math.fsum(losses.tolist()) / losses.size
+    return math.fsum(losses.ravel().tolist()) / losses.size
 
 
 def risk_ceiling(risk: float, numerical_error: float) -> float:

@@ -1,6 +1,8 @@
 """What the PAC-Bayes routes share: evidence with a divergence, and the two bounds on a loss."""
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Annotated, Self
 
 import numpy as np
@@ -36,6 +38,12 @@ class PosteriorEvidence(Evidence):
     margin_error : float
         Proved bound on the error of an output of the deployed vote, near 0 of which it may answer
         otherwise than the exact one; 0 where the bound speaks of the loss alone.
+    differing, of_outputs : int
+        The share of outputs in which the class of a row differs from any other, at least, in lowest terms; 1
+        of 1 for two classes, for labels, and where the bound speaks of the loss alone.
+    n_labels : int
+        Where rows with any wrong label count, of how many each has: a row with one is wrong in such a share
+        of them at least. 1 otherwise.
     n_draws : int or None
         Number of independent draws the risk was estimated from; None where it was computed.
     sampling_delta : float or None
@@ -46,8 +54,21 @@ class PosteriorEvidence(Evidence):
     numerical_error: NonNegative
     divergence: NonNegative
     margin_error: NonNegative = 0.0
+    differing: PositiveCount = 1
+    of_outputs: PositiveCount = 1
+    n_labels: PositiveCount = 1
     n_draws: PositiveCount | None = None
     sampling_delta: OpenProbability | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.differing > self.of_outputs:
+            raise DomainError("Classes cannot differ in more outputs than there are.")
+
+    @property
+    def distance(self) -> Fraction:
+        """The share of outputs in which the class of a row differs from any other, at least."""
+        return Fraction(self.differing, self.of_outputs)
 
     def at(self, delta: float) -> Self:
         """Return the same evidence for another share of delta, of which the draws pay as much."""
@@ -102,16 +123,21 @@ class LossSettings(Settings):
             raise DomainError("weights must be one for each c.")
 
 
-def posterior_evidence(measured: Measured, delta: float, margin_error: float = 0.0) -> PosteriorEvidence:
-    """Take the linear loss from the rows, or from the draws that stand for it."""
+def posterior_evidence(measured: Measured, delta: float, *, of_vote: bool = False) -> PosteriorEvidence:
+    """Take the linear loss from the rows, or from draws that stand for it; for the vote, all it needs."""
     risk, error = measured.mean_loss()
-    divergence = require_divergence(measured)
-    if measured.sample is None:
-        return PosteriorEvidence(measured.n, risk, error, divergence, margin_error)
-    sample = measured.sample
-    return PosteriorEvidence(
-        measured.n, sample.risk, error, divergence, margin_error, sample.n_draws, sampling_delta=delta
-    )
+    evidence = PosteriorEvidence(measured.n, risk, error, require_divergence(measured))
+    if of_vote:
+        evidence = replace(
+            evidence,
+            margin_error=measured.margin_error,
+            differing=measured.distance.numerator,
+            of_outputs=measured.distance.denominator,
+            n_labels=measured.n_labels,
+        )
+    if (sample := measured.sample) is None:
+        return evidence
+    return replace(evidence, empirical_risk=sample.risk, n_draws=sample.n_draws, sampling_delta=delta)
 
 
 def require_divergence(measured: Measured) -> float:
@@ -127,3 +153,10 @@ def loss_bound(evidence: PosteriorEvidence, settings: LossSettings, delta: float
     if settings.c is not None:
         return float(catoni_mixture_bound(risk, divergence, n, delta, settings.c, settings.weights))
     return float(seeger_bound(risk, divergence, n, delta, constant=str(settings.constant)))
+
+
+def over_all_labels(bound: float, evidence: PosteriorEvidence) -> float:
+    """Return a bound on the rows with any wrong label, given one on the share of wrong labels; rounded up."""
+    if evidence.n_labels == 1:
+        return bound
+    return min(1.0, math.nextafter(bound * evidence.n_labels, 2.0))

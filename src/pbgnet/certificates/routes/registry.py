@@ -1,6 +1,8 @@
 """The routes there are, and what certificates make of them: a new route is a file and a line here."""
 
-from pbgnet.certificates.routes.base import Route
+from typing import NamedTuple
+
+from pbgnet.certificates.routes.base import ERROR_RATE, HAMMING_LOSS, LINEAR_LOSS, Route
 from pbgnet.certificates.routes.betting import Betting
 from pbgnet.certificates.routes.catoni_mixture import CatoniMixture
 from pbgnet.certificates.routes.chernoff import Chernoff
@@ -24,16 +26,48 @@ ROUTES: dict[str, Route] = {
     )
 }
 
-CANDIDATES: dict[str, tuple[tuple[str, str], ...]] = {
-    "seeger": (("aggregate", "seeger"), ("vote", "doubled")),
-    "mixture": (("aggregate", "catoni-mixture"), ("vote", "doubled")),
-    "vote": (("vote", "vote"),),
-    "held-out": (("prior's vote", "clopper-pearson"),),
-    "held-out loss": (("prior's aggregate", "chernoff"),),
-    "held-out bets": (("prior's aggregate", "betting"),),
+
+class Offer(NamedTuple):
+    """A quantity of a predictor, and the route to a bound on it."""
+
+    predictor: str
+    route: str
+    quantity: str
+
+
+def _with_hamming_loss(offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
+    """Put the Hamming loss of votes before each bound on their error rate."""
+    return tuple(
+        offer
+        for each in offers
+        for offer in (
+            (each._replace(quantity=HAMMING_LOSS), each) if each.quantity == ERROR_RATE else (each,)
+        )
+    )
+
+
+CANDIDATES: dict[str, tuple[Offer, ...]] = {
+    "seeger": (Offer("aggregate", "seeger", LINEAR_LOSS), Offer("vote", "doubled", ERROR_RATE)),
+    "mixture": (Offer("aggregate", "catoni-mixture", LINEAR_LOSS), Offer("vote", "doubled", ERROR_RATE)),
+    "vote": (Offer("vote", "vote", ERROR_RATE),),
+    "held-out": (Offer("prior's vote", "clopper-pearson", ERROR_RATE),),
+    "held-out loss": (Offer("prior's aggregate", "chernoff", LINEAR_LOSS),),
+    "held-out bets": (Offer("prior's aggregate", "betting", LINEAR_LOSS),),
 }
-"""Predictors and routes that a certificate of a network may claim together, that to the error rate last. All
-of a candidate have the settings of its first. Those that claim no error rate are for comparison only."""
+"""What a certificate of a network may claim together, that to the error rate last. All of a candidate have
+the settings of its first. Those that claim no error rate are for comparison only."""
+
+LABEL_CANDIDATES: dict[str, tuple[Offer, ...]] = {
+    **{name: _with_hamming_loss(offers) for name, offers in CANDIDATES.items()},
+    "held-out": (Offer("prior's vote", "betting", HAMMING_LOSS), *CANDIDATES["held-out"]),
+}
+"""The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. Of a
+posterior both follow from one bound; what is counted has settings, and shares of delta, of its own."""
 
 HELD_OUT_LOSS = "betting"
 """The route to the expected loss of a classifier of which nothing is known but its losses."""
+
+
+def candidates_of(several_labels: bool) -> dict[str, tuple[Offer, ...]]:
+    """Return what may be claimed of a network, by the name of the candidate."""
+    return LABEL_CANDIDATES if several_labels else CANDIDATES

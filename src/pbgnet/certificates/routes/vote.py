@@ -13,6 +13,7 @@ from pbgnet.certificates.routes.pac_bayes import (
     FIXED_GRID,
     LossSettings,
     PosteriorEvidence,
+    over_all_labels,
     require_divergence,
 )
 from pbgnet.exceptions import DomainError
@@ -28,12 +29,17 @@ class VoteSettings(LossSettings):
 
 
 class Vote(Route):
-    """Draws T networks per row; where the vote errs, at most k of them are right with chance q."""
+    """Draws T networks per row; where the vote errs, at most k of them are right with chance q.
+
+    Of several labels one is drawn as well, and the T networks answer on it: that bounds the Hamming loss of
+    the votes, and L times it the rows with any wrong label.
+    """
 
     name = "vote"
     summary = "the error rate of the posterior's vote through several networks, without the factor 2"
     quantity = ERROR_RATE
     predictors = ("vote", "discarded vote")
+    hamming_loss_of = predictors
     evidence_type: ClassVar[type[Evidence]] = PosteriorEvidence
     settings_type: ClassVar[type[Settings]] = VoteSettings
 
@@ -43,7 +49,14 @@ class Vote(Route):
             return VoteSettings(c=FIXED_GRID)
         n, delta = foresight.n, foresight.delta
         mixture, kl = (
-            choose_vote(foresight.margins, EXPECTED_DIVERGENCE, n, delta, mixture=mixture)
+            choose_vote(
+                foresight.margins.ravel(),
+                EXPECTED_DIVERGENCE,
+                n,
+                delta,
+                mixture=mixture,
+                distance=foresight.distance,
+            )
             for mixture in (True, False)
         )
         if kl.expected_bound < mixture.expected_bound:
@@ -67,12 +80,20 @@ class Vote(Route):
         margins = np.clip(measured.margins, -1.0, 1.0)
         risk = mean_loss(vote_losses(margins, settings.n_networks, settings.n_right))
         error = vote_loss_error(settings.n_networks, settings.n_right, measured.margin_error)
-        divergence = require_divergence(measured)
-        return PosteriorEvidence(measured.n, risk, error, divergence, measured.margin_error)
+        return PosteriorEvidence(
+            measured.n,
+            risk,
+            error,
+            require_divergence(measured),
+            measured.margin_error,
+            measured.distance.numerator,
+            measured.distance.denominator,
+            measured.n_labels,
+        )
 
     def value(self, evidence: PosteriorEvidence, settings: VoteSettings, delta: float) -> float:
         """Bound that chance at the divergence of T networks, and divide by q."""
-        return float(
+        bound = float(
             vote_bound(
                 evidence.risk(),
                 evidence.divergence,
@@ -83,8 +104,10 @@ class Vote(Route):
                 settings.c,
                 settings.weights,
                 margin_error=evidence.margin_error,
+                distance=evidence.distance,
             )
         )
+        return over_all_labels(bound, evidence)
 
     def words(self, settings: VoteSettings) -> str:
         """Name it and T."""

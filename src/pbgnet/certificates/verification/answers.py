@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pbgnet.certificates.classifier import (
     CHOICES,
     LOSS_SLACK,
+    among_class,
     ask,
     exported_network,
     held_out_choices,
@@ -33,7 +34,7 @@ from pbgnet.certificates.format import (
     never_answered,
 )
 from pbgnet.certificates.network import CertifiedModel
-from pbgnet.certificates.routes import ERROR_RATE, HELD_OUT_LOSS, Claim, Measured, Settings
+from pbgnet.certificates.routes import ANY_ERROR, ERROR_RATE, HELD_OUT_LOSS, Claim, Event, Measured, Settings
 from pbgnet.certificates.verification.cases import (
     AnswersCase,
     Outcome,
@@ -42,8 +43,17 @@ from pbgnet.certificates.verification.cases import (
     is_outward,
     same,
 )
-from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence, same_settings
+from pbgnet.certificates.verification.claims import (
+    event_lists,
+    evidence_text,
+    outcome_of,
+    same_evidence,
+    same_settings,
+)
 from pbgnet.exceptions import PriorLeakageError, ShapeError
+
+Claimed = tuple[str, Event]
+"""A quantity, and what counts as an error."""
 
 
 def check_predictions(case: AnswersCase) -> Outcome:
@@ -168,7 +178,8 @@ def check_evidence(case: AnswersCase) -> Outcome:
             return "no losses"
         rows = measured
         if claim.given_class is not None:
-            rows = measured.among(_truth(case) == case.classes.names.index(claim.given_class))
+            event = Event(claim.given_class, claim.answered)
+            rows = among_class(measured, case.classes, _truth(case), case.certified.predictions, event)
         found = claim.argument.evidence(rows, claim.settings, claim.delta)
         return "" if same_evidence(claim.evidence, found) else evidence_text(found)
 
@@ -178,12 +189,16 @@ def check_evidence(case: AnswersCase) -> Outcome:
 def check_shares(case: AnswersCase) -> Outcome:
     """See that what is claimed was paid for, and that nothing else is claimed."""
     stated, subject, losses = case.certificate, case.certificate.subject, case.certified.losses
-    found = [(claim.quantity, claim.given_class) for claim in stated.claims]
-    overall: list[tuple[str, str | None]] = [(ERROR_RATE, None)]
-    each = [(ERROR_RATE, name) for name in case.classes.names]
-    last = [] if losses is None else [(losses.quantity, None)]
+    found = [
+        (claim.quantity, Event(claim.given_class, claim.answered, claim.label)) for claim in stated.claims
+    ]
+    overall: list[Claimed] = [(ERROR_RATE, ANY_ERROR)]
+    last: list[Claimed] = [] if losses is None else [(losses.quantity, ANY_ERROR)]
     compared = isinstance(subject, DisagreementSubject)
-    allowed = (overall,) if compared else ([*overall, *last], [*overall, *each, *last])
+    allowed = [overall]
+    if not compared:
+        each = event_lists(case.classes.names)
+        allowed = [[*overall, *((ERROR_RATE, event) for event in events), *last] for events in each]
     if found not in allowed:
         expected_claims = " or ".join(map(_listed, allowed))
         return Outcome(expected_claims, _listed(found), False, "more, or others, are claimed than are stored")
@@ -191,9 +206,9 @@ def check_shares(case: AnswersCase) -> Outcome:
         return Outcome("one count, the fixed settings and no alternatives", "more", False)
     expected = CHOICES
     if not compared:
-        by_class = bool(stated.class_conditional)
+        asked = (bool(stated.class_conditional), bool(stated.confusion))
         chosen = subject.fit.chosen if isinstance(subject, FittedSubject) else ()
-        expected = held_out_choices(case.classes, by_class, losses is not None, chosen)
+        expected = held_out_choices(case.classes, *asked, losses is not None, chosen)
     if stated.choices != expected or not isinstance(subject, DisagreementSubject):
         return Outcome(_told(stated.choices), _told(expected), stated.choices == expected)
     total = Fraction(stated.error_rate.delta) * stated.n_priors
@@ -270,9 +285,13 @@ def _settled(claim: Claim) -> bool:
     return claim.route == HELD_OUT_LOSS and same_settings(claim.settings, expected)
 
 
-def _listed(claims: list[tuple[str, str | None]]) -> str:
+def _listed(claims: list[Claimed]) -> str:
     return ", ".join(
-        quantity if label is None else f"{quantity} in class {label}" for quantity, label in claims
+        quantity
+        + ("" if event.given_class is None else f" in class {event.given_class}")
+        + ("" if event.answered is None else f", answered {event.answered}")
+        + ("" if event.label is None else f" in label {event.label}")
+        for quantity, event in claims
     )
 
 

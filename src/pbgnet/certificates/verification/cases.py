@@ -14,7 +14,7 @@ from pbgnet.certificates.data import (
     PreparedTable,
     Split,
     fingerprint_features,
-    label_values,
+    target_values,
 )
 from pbgnet.certificates.format import Certificate, FittedSubject, MajorityAnswer, NetworkSubject
 from pbgnet.certificates.network import (
@@ -67,7 +67,7 @@ class Case:
     @functools.cached_property
     def n_rows(self) -> int:
         """Number of labels given, or of rows where there are none, as for a disagreement."""
-        return count_rows(self.X) if self.y is None else int(label_values(self.y).size)
+        return count_rows(self.X) if self.y is None else len(target_values(self.y))
 
 
 class NetworkCase(Case):
@@ -108,10 +108,17 @@ class NetworkCase(Case):
             n_priors=stated.n_priors,
             certificate=stated.choices.certificate,
             class_conditional=bool(stated.class_conditional),
+            confusion=bool(stated.confusion),
+            per_label=bool(stated.per_label),
             aggregation=aggregation.method,
             n_samples=aggregation.n_samples if sampled else None,
             seed=aggregation.seed if sampled else None,
         )
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether the model answers with several labels, rather than one class."""
+        return self.model.inputs.has_several_labels
 
     @property
     def has_learned_prior(self) -> bool:
@@ -144,7 +151,8 @@ class NetworkCase(Case):
         """What was known when settings were chosen."""
         stated = self.certificate
         share = split_delta(stated.delta_per_prior, stated.choices.n_shares)
-        return Foresight(stated.inputs.n, share, self.situation.margins)
+        distance = self.situation.prior.distance
+        return Foresight(stated.inputs.n, share, self.situation.margins, distance=distance)
 
     @property
     def answers(self) -> Answers:
@@ -185,7 +193,7 @@ class AnswersCase(Case):
     @property
     def labels_apart(self) -> Any:
         """The labels of rows that are not certified: none."""
-        return label_values(self.y)[:0]
+        return target_values(self.y)[:0]
 
     @property
     def classes(self) -> Classes:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pbgnet.bounds import split_delta
@@ -13,9 +13,20 @@ from pbgnet.certificates.network import (
     chosen_on_prior_rows,
     delta_of,
     others_than,
+    propose,
     unions,
 )
-from pbgnet.certificates.routes import CANDIDATES, ROUTES, Claim, Evidence, Settings, balanced_bound
+from pbgnet.certificates.routes import (
+    ROUTES,
+    Claim,
+    Event,
+    Evidence,
+    Settings,
+    balanced_bound,
+    candidates_of,
+    class_events,
+    label_events,
+)
 from pbgnet.certificates.verification.cases import (
     RELATIVE,
     TIES_ON_TRUST,
@@ -98,10 +109,10 @@ def check_choices(case: NetworkCase) -> Outcome:
     classes = case.model.inputs.classes.names
     names = candidate_names(case.terms.certificate, case.has_learned_prior)
     told = "; ".join(_name(claim) for claim in certificate.claims)
-    if not any(_is_made_by(certificate.claims, name, classes) for name in names):
+    if not any(_is_made_by(certificate.claims, name, classes, case.several_labels) for name in names):
         expected = f"the claims of {' or '.join(names)}"
         return Outcome(expected, told, False, "more, or others, are claimed than were paid for")
-    prices = unions(case.terms, names, classes)
+    prices = unions(case.terms, names, classes, case.several_labels)
     return same(
         _choices_text(stated.candidates, [(union.what, union.count) for union in stated.unions]),
         _choices_text(names, [(union.what, union.count) for union in prices]),
@@ -117,7 +128,7 @@ def check_settings(case: NetworkCase) -> Outcome:
         if not any(same_settings(claim.settings, allowed) for allowed in _allowed(case, claim)):
             return Outcome(expected, "others", False, f"the settings of {_name(claim)} are not {expected}")
     told = stated.choices.on_prior_rows
-    again = chosen_on_prior_rows(case.terms.certificate, foresight)
+    again = chosen_on_prior_rows(case.terms.certificate, foresight, case.several_labels)
     if told != again:
         return Outcome("; ".join(again) or "nothing", "; ".join(told) or "nothing", False)
     if foresight.learned and case.model.prior_margins is not None:
@@ -189,7 +200,8 @@ def _evidence_problem(case: NetworkCase, claim: Claim) -> str:
 def _found(case: NetworkCase, claim: Claim) -> tuple[Evidence, int]:
     """Return the evidence of a claim from the model and the data, and the number of rows that are ties."""
     exact = claim not in case.certificate.claims
-    measured = case.situation.measured(claim.predictor, claim.given_class, exact=exact)
+    event = Event(claim.given_class, claim.answered, claim.label)
+    measured = case.situation.measured(claim.predictor, claim.quantity, event, exact=exact)
     found = claim.argument.evidence(measured, claim.settings, claim.delta)
     return found, case.situation.answers(claim.predictor, claim.given_class).n_ties
 
@@ -205,39 +217,57 @@ def _with_ties(case: NetworkCase, claims: Iterable[Claim], outcome: Outcome) -> 
     return outcome
 
 
-def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...]) -> bool:
-    """Whether claims are those of a candidate: over all rows, from one event, and for each class or none."""
-    overall = [claim for claim in claims if claim.given_class is None]
+def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...], several_labels: bool) -> bool:
+    """Whether claims are those of a candidate: over all rows, from one event, and of classes all or none."""
+    overall = [claim for claim in claims if claim.overall]
+    by_class = claims[len(overall) :]
     headline = overall[-1]
-    by_class = [
-        (c.given_class, c.predictor, c.route, c.settings) for c in claims if c.given_class is not None
-    ]
-    each = [(label, headline.predictor, headline.route, headline.settings) for label in classes]
+    events = [Event(claim.given_class, claim.answered, claim.label) for claim in by_class]
+    same_argument = {(claim.predictor, claim.route, claim.settings) for claim in by_class} <= {
+        (headline.predictor, headline.route, headline.settings)
+    }
     return (
-        tuple((claim.predictor, claim.route) for claim in overall) == CANDIDATES[name]
-        and len({claim.settings for claim in overall}) == 1
-        and by_class in ([], each)
+        tuple((claim.predictor, claim.route, claim.quantity) for claim in overall)
+        == candidates_of(several_labels)[name]
+        and len({claim.settings for claim in overall}) == len({type(claim.settings) for claim in overall})
+        and same_argument
+        and events in event_lists(classes, several_labels)
     )
+
+
+def event_lists(classes: Sequence[str], several_labels: bool = False) -> list[list[Event]]:
+    """Return what may be claimed of classes: nothing, their error rates, or the confusion matrix as well.
+
+    Of several labels: nothing, or their error rates.
+    """
+    if several_labels:
+        return [label_events(classes, per_label) for per_label in (False, True)]
+    return [class_events(classes, *asked) for asked in ((False, False), (True, False), (True, True))]
 
 
 def _expected_alternatives(case: NetworkCase) -> tuple[Proposal, ...]:
     """Return the routes that were not taken, given the one that was."""
     stated, classes = case.certificate, case.model.inputs.classes.names
     names = candidate_names(case.terms.certificate, case.has_learned_prior)
-    taken = next((name for name in names if _is_made_by(stated.claims, name, classes)), names[0])
+    several = case.several_labels
+    taken = next((name for name in names if _is_made_by(stated.claims, name, classes, several)), names[0])
     # Where the prior is deployed, nobody can tell whether there was another posterior: what is said to be of
     # one is on trust, and all else is recomputed.
-    return others_than(taken, case.foresight, discarded=taken == "held-out" and stated.has_discarded)
+    discarded = taken == "held-out" and stated.has_discarded
+    return others_than(taken, case.foresight, several, discarded=discarded)
 
 
 def _allowed(case: NetworkCase, claim: Claim) -> list[Settings]:
     """Return the settings a claim may have: those of the candidates it belongs to, with either constant."""
-    predictor = claim.predictor.removeprefix("discarded ")
-    candidates = [members for members in CANDIDATES.values() if (predictor, claim.route) in members]
+    offer = (claim.predictor.removeprefix("discarded "), claim.route, claim.quantity)
+    several = case.several_labels
     return [
-        dataclasses.replace(case.foresight, constant=constant).settings_of(ROUTES[members[0][1]])
-        for members in candidates
+        proposal.settings
+        for name, members in candidates_of(several).items()
+        if offer in members
         for constant in ("maurer", "paper")
+        for proposal in propose(name, dataclasses.replace(case.foresight, constant=constant), several)
+        if (proposal.predictor, proposal.route, proposal.quantity) == offer
     ]
 
 
@@ -279,6 +309,8 @@ def _choices_text(candidates: Iterable[str], prices: list[tuple[str, int]]) -> s
 
 def _name(claim: Claim) -> str:
     given = f" in class {claim.given_class}" if claim.given_class is not None else ""
+    given += f", answered {claim.answered}," if claim.answered is not None else ""
+    given += f" in label {claim.label}" if claim.label is not None else ""
     return f"the {claim.quantity} of the {claim.predictor}{given} by {claim.route}"
 
 

@@ -128,9 +128,11 @@ def check_regeneration(case: NetworkCase) -> Outcome:
     again = initial_weights(
         sizes.n_features,
         sizes.hidden_layer_sizes,
+        n_outputs=sizes.n_outputs,
         intercept=sizes.intercept,
         replicas=sizes.leading,
         dtype=torch.float64,
+        patches=sizes.patches,
         **options,
     )
     # Training in float32 keeps the prior in float32: the same numbers, rounded.

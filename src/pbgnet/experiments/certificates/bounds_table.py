@@ -18,7 +18,7 @@ from pbgnet.aggregation import Fourier
 from pbgnet.bounds import clopper_pearson_bound
 from pbgnet.certificates import ROUTES, Answers, Claim, Foresight, certifiable, evaluate, make_claim
 from pbgnet.datasets import TrainTest, certified_split, load_dataset
-from pbgnet.networks import AggregatedNetwork, TanhNetwork, append_one, sign
+from pbgnet.networks import AggregatedNetwork, TanhNetwork, append_one, make_code, sign
 from pbgnet.training import (
     ALGORITHMS,
     BoundTerms,
@@ -118,14 +118,15 @@ def certify_split(
     middle = time.perf_counter()
     tanh = _fit_tanh(split, seed, settings, prior_rows)
     end = time.perf_counter()
-    x, y = split.X_train[rows], torch.from_numpy(split.y_train[rows])
+    x, y = split.X_train[rows], _places(split.y_train[rows])
     network, choice = result.network, result.prior_choice
     assert isinstance(network, AggregatedNetwork)
     assert isinstance(choice, PriorChoice)
     network = certifiable(network)
     prior = AggregatedNetwork(network.prior_weights)
-    certified, held_out = evaluate(network, x, y), evaluate(prior, x, y)
-    tested = evaluate(prior, split.X_test, torch.from_numpy(split.y_test))
+    code = make_code("auto", 2)
+    certified, held_out = evaluate(network, x, y, code), evaluate(prior, x, y, code)
+    tested = evaluate(prior, split.X_test, _places(split.y_test), code)
     majority = 1 if split.y_train[prior_rows].sum() > 0 else -1
     n, delta = len(rows), settings.delta
     return Certificates(
@@ -140,7 +141,7 @@ def certify_split(
         tanh=float(clopper_pearson_bound(_tanh_errors(tanh, x, split.y_train[rows]), n, delta)),
         constant=float(clopper_pearson_bound(int((split.y_train[rows] != majority).sum()), n, delta)),
         test_loss=tested.risk,
-        test_error=float(np.mean((tested.output > 0) != (tested.labels > 0))),
+        test_error=float(np.mean(tested.answered != tested.truth)),
         tanh_test_error=_tanh_errors(tanh, split.X_test, split.y_test) / len(split.y_test),
         deviation=choice.deviation,
         weight_decay=choice.weight_decay,
@@ -164,6 +165,11 @@ def _recipe(
         solver="hybrid",
         epochs=EpochChoice(settings.prior_course.validation_fraction, seed),
     )
+
+
+def _places(y: NDArray[Any]) -> NDArray[np.int64]:
+    """Return 0 for the label -1 and 1 for 1."""
+    return (y > 0).astype(np.int64)
 
 
 def _data(split: TrainTest, rows: NDArray[np.int64], *, unit: bool = True) -> TrainingData:

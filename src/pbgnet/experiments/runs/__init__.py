@@ -2,9 +2,10 @@
 
 from pbgnet.experiments.runs.batch import Rows, batches_of, train_batch
 from pbgnet.experiments.runs.rows import PaperRows
-from pbgnet.experiments.runs.specification import RunSpec, code_version
+from pbgnet.experiments.runs.specification import CODE_THAT_COUNTS, RunSpec, code_version
 
 __all__ = [
+    "CODE_THAT_COUNTS",
     "PaperRows",
     "Rows",
     "RunSpec",

@@ -99,11 +99,11 @@ class RunSpec:
 
 
 @functools.cache
-def code_version() -> str:
-    """Return version and fingerprint of the code that decides what a run computes."""
+def code_version(places: tuple[str, ...] = CODE_THAT_COUNTS) -> str:
+    """Return version and fingerprint of the code that decides what a run computes, in rooms and files."""
     root = Path(pbgnet.__file__).parent
     digest = hashlib.sha256()
-    for name in CODE_THAT_COUNTS:
+    for name in places:
         place = root / name
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place] * place.is_file():
             digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())

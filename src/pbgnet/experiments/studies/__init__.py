@@ -1,6 +1,7 @@
 """Studies: sets of runs as data, engines that train them, a store that survives a kill, what came out."""
 
-from pbgnet.experiments.studies.engines import Engine, LocalEngine, RayEngine
+from pbgnet.experiments.studies.engines import Engine, LocalEngine, RayEngine, machine_of
+from pbgnet.experiments.studies.faults import stopped
 from pbgnet.experiments.studies.results import (
     NAMES,
     Spread,
@@ -11,10 +12,11 @@ from pbgnet.experiments.studies.results import (
 )
 from pbgnet.experiments.studies.selection import Selected, select, select_all
 from pbgnet.experiments.studies.store import Store
-from pbgnet.experiments.studies.study import load_study
+from pbgnet.experiments.studies.study import COMPARISON, Study, load_study, read_study, study_kind
 from pbgnet.experiments.studies.sweep import SweepState, run_study
 
 __all__ = [
+    "COMPARISON",
     "NAMES",
     "Engine",
     "LocalEngine",
@@ -22,13 +24,18 @@ __all__ = [
     "Selected",
     "Spread",
     "Store",
+    "Study",
     "StudyResults",
     "SweepState",
     "confidence_text",
     "load_study",
+    "machine_of",
     "read_results",
+    "read_study",
     "run_study",
     "select",
     "select_all",
     "spread_of",
+    "stopped",
+    "study_kind",
 ]

@@ -51,7 +51,7 @@ def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
         # The other batches go on; the store says what happened to this one.
         error = "".join(traceback.format_exception(problem, limit=-4)).strip()
     share = (time.perf_counter() - start) / len(batch)
-    machine = _machine(place)
+    machine = machine_of(place)
     return [
         RunRecord(run, numbers, error, share, machine) for run, numbers in zip(batch, results, strict=True)
     ]
@@ -213,7 +213,8 @@ def _knock(address: str | None) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
-def _machine(device: torch.device) -> str:
+def machine_of(device: torch.device) -> str:
+    """Return the kind of machine that a device is; nothing that tells whose."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{platform.machine()}, {os.cpu_count()} cores"

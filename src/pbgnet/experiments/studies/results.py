@@ -11,7 +11,7 @@ from pathlib import Path
 from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.studies.selection import Selected, select_all
 from pbgnet.experiments.studies.store import RunRecord, Store
-from pbgnet.experiments.studies.study import Study, load_study, study_names
+from pbgnet.experiments.studies.study import GRID, Study, load_study, study_names
 from pbgnet.training import ALGORITHMS
 
 # How the algorithms are written; a subscript stands in _{...}.
@@ -128,7 +128,7 @@ def read_results(
             before = found.get(record.spec)
             if before is None or record.done or not before[0].done:
                 found[record.spec] = (record, version)
-    chosen = [load_study(name) for name in (study_names() if studies is None else studies)]
+    chosen = [load_study(name) for name in (study_names(GRID) if studies is None else studies)]
     results = [_results_of(study, found) for study in chosen]
     return results if studies is not None else _meant(results)
 

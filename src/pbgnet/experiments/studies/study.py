@@ -1,4 +1,4 @@
-"""Studies as data: a TOML file with a grid becomes a list of runs."""
+"""Studies as data: a TOML file with a grid becomes a list of runs; other kinds are read as a table."""
 
 import itertools
 import tomllib
@@ -14,7 +14,20 @@ from pbgnet.training import ALGORITHMS
 from pbgnet.validation import check_name
 
 FOLDER = resources.files("pbgnet.experiments") / "studies"
-SECTIONS = {"summary", "datasets", "algorithms", "split_seeds", "seeds", "grid", "common", "batch_size"}
+GRID, COMPARISON = "grid", "comparison"
+KINDS = (GRID, COMPARISON)
+"""The paper's studies, grids of trainings from which the best are selected; and methods side by side."""
+SECTIONS = {
+    "kind",
+    "summary",
+    "datasets",
+    "algorithms",
+    "split_seeds",
+    "seeds",
+    "grid",
+    "common",
+    "batch_size",
+}
 
 
 @dataclass(frozen=True)
@@ -41,13 +54,19 @@ class Study:
         return replace(self, datasets=sets, algorithms=names, runs=runs)
 
 
-def study_names() -> list[str]:
-    """Return the names of the studies that come with the package."""
-    return sorted(Path(entry.name).stem for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
+def study_names(kind: str | None = None) -> list[str]:
+    """Return the names of the studies that come with the package, of one kind or of all."""
+    names = sorted(Path(entry.name).stem for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
+    return [name for name in names if kind is None or study_kind(name) == kind]
 
 
-def load_study(name: str | Path) -> Study:
-    """Read a study by its name, or from a TOML file of one's own."""
+def study_kind(name: str | Path) -> str:
+    """Return the kind of a study: "grid" or "comparison"."""
+    return _kind(read_study(name)[1])
+
+
+def read_study(name: str | Path) -> tuple[str, dict[str, Any]]:
+    """Return the name and the content of a study, by its name or from a TOML file of one's own."""
     path = Path(name)
     if path.suffix == ".toml":
         try:
@@ -59,10 +78,21 @@ def load_study(name: str | Path) -> Study:
         check_name("study", str(name), study_names())
         text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     try:
-        table = tomllib.loads(text)
+        return path.stem, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DamagedFileError(f"The study {name} is not valid TOML: {error}.") from error
-    return _from_table(path.stem, table)
+
+
+def load_study(name: str | Path) -> Study:
+    """Read a study that is a grid, by its name or from a TOML file of one's own."""
+    stem, table = read_study(name)
+    if (kind := _kind(table)) != GRID:
+        raise OptionError(f"The study {stem} is a {kind}, not a grid; reproduce and report take both.")
+    return _from_table(stem, table)
+
+
+def _kind(table: dict[str, Any]) -> str:
+    return check_name("kind of a study", table.get("kind", GRID), KINDS)
 
 
 def _from_table(name: str, table: dict[str, Any]) -> Study:

@@ -1,9 +1,10 @@
 """An ensemble: networks that are each trained without one fold of the rows, and answer together.
 
 What is certified by counting errors on other rows needs no bound in its training, only a good classifier. So
-the loss is the logarithm of the chance that a drawn network is right, the learning rate falls to 0, and what
-is best chosen by looking is chosen by cross-validation: how numbers are encoded, and the weight decay. The
-networks of the best pair of candidates are the members, so nothing has to be trained again.
+the loss is the logarithm of the chance that a drawn network is right, a mean over several labels, or for
+several classes their cross-entropy; the learning rate falls to 0, and what is best chosen by looking is
+chosen by cross-validation: how numbers are encoded, and the weight decay. The networks of the best pair of
+candidates are the members, so nothing has to be trained again.
 """
 
 from collections.abc import Sequence
@@ -16,19 +17,22 @@ from torch import Tensor
 
 from pbgnet.networks import AggregatedNetwork, initial_weights
 from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe
+from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
 from pbgnet.training.algorithms.selection import nan_last
 from pbgnet.training.algorithms.trained import FitResult
 from pbgnet.training.solvers import Course, History, Journal, LinearDecay, Problem, Progress, fit
-from pbgnet.training.steps import LinearLoss, TrainingData
+from pbgnet.training.steps import (
+    FIRST_TEMPERATURE,
+    LinearLoss,
+    TrainingData,
+    log_criterion,
+)
 
 # Second words of the seeds for the batches, and for the folds.
 BATCHES, FOLDS = 1, 2
 
 # What records call the loss that is minimised here, which elsewhere is the linear one.
 NAMES = {"loss": "log_loss"}
-
-# Rows whose margins are computed at a time.
-CHUNK_ROWS = 8192
 
 
 def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
@@ -53,17 +57,21 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
     journal.history.records.extend(_mean_of_records([one.records for one in team]))
     layers = zip(*(one.weights for one in team), strict=True)
     network = AggregatedNetwork(
-        [torch.cat(layer).double().cpu() for layer in layers], aggregation=recipe.aggregation, members=True
+        [torch.cat(layer).double().cpu() for layer in layers],
+        aggregation=recipe.aggregation,
+        members=True,
+        patches=recipe.patches,
     )
-    margins = _mean_margins(team)
+    answers = HeldAnswers.averaged([one.answers for one in team])
     choice = EnsembleChoice(
         encoding=team[0].read_in,
         chosen=[one.described() for one in team],
         n_epochs=recipe.course.n_epochs(folds.pools.shape[1]),
-        validation_loss=_loss(team),
-        validation_error=float(np.mean(margins <= 0)),
-        margins=margins if folds.n_rows > 1 else np.empty(0),
+        validation_loss=answers.loss,
+        validation_error=answers.error,
+        margins=answers.margins if folds.n_rows > 1 else np.empty(0),
         candidates=[one.described() for one in tried],
+        temperature=_temperature(answers),
     )
     return FitResult(network, journal.history.of_replica(0), "pretrained", journal.interrupted, choice)
 
@@ -82,7 +90,8 @@ class _Folds:
         data = next(iter(recipe.examples.values()))
         n, device = len(data), data.y.device
         order = np.random.default_rng((recipe.folds_seed, FOLDS)).permutation(n)
-        held = [np.sort(part) for part in np.array_split(order, min(recipe.course.n_members, n))]
+        parts = np.array_split(order, min(recipe.course.n_folds, n))
+        held = [np.sort(part) for part in parts[: recipe.course.n_members]]
         longest = max(part.size for part in held)
         # Folds differ by a row at most; pools must not, so the last row of a longer one is left out.
         pools = [np.setdiff1d(order, part)[: n - longest] for part in held] if n > 1 else held
@@ -107,35 +116,23 @@ class _Candidate:
     read_in: str  # the same, or the wider encoding that it is a part of, which the weights are for
     weight_decay: float
     weights: list[Tensor]  # shapes (members, m, d)
-    margins: np.ndarray
-    row_weights: np.ndarray | None  # of the same rows, where rows weigh differently
+    answers: HeldAnswers
     records: list[dict[str, float | int | str | Tensor]]
 
     def described(self) -> dict[str, str | float]:
         return {
             "encoding": self.encoding,
             "weight_decay": self.weight_decay,
-            "validation_loss": _loss([self]),
+            "validation_loss": self.answers.loss,
         }
 
     def joined(self, other: "_Candidate") -> "_Candidate":
         return replace(
             self,
             weights=[torch.cat(pair) for pair in zip(self.weights, other.weights, strict=True)],
-            margins=np.concatenate([self.margins, other.margins]),
-            row_weights=_concatenated(self.row_weights, other.row_weights),
+            answers=HeldAnswers.joined([self.answers, other.answers]),
             records=[*self.records, *other.records],
         )
-
-
-def _mean_margins(team: Sequence[_Candidate]) -> np.ndarray:
-    """Return what candidates answer together: those of each fold have not seen the same rows."""
-    return np.asarray(np.mean([one.margins for one in team], axis=0))
-
-
-def _loss(team: Sequence[_Candidate]) -> float:
-    losses, weights = ((1.0 - _mean_margins(team)) / 2.0) ** 2, team[0].row_weights
-    return float(np.mean(losses if weights is None else losses * weights))
 
 
 def _best(tried: Sequence[_Candidate], most: int) -> Sequence[_Candidate]:
@@ -146,7 +143,8 @@ def _best(tried: Sequence[_Candidate], most: int) -> Sequence[_Candidate]:
         for team in combinations(tried, size)
         if len({one.read_in for one in team}) == 1
     ]
-    return teams[int(nan_last(torch.tensor([_loss(team) for team in teams])).argmin())]
+    losses = [HeldAnswers.averaged([one.answers for one in team]).loss for team in teams]
+    return teams[int(nan_last(torch.tensor(losses)).argmin())]
 
 
 def _train(
@@ -156,7 +154,8 @@ def _train(
     data, course = recipe.examples[encoding], recipe.course
     n_members, n_pool = folds.pools.shape
     first = _first_weights(recipe, data, folds)
-    network = AggregatedNetwork([torch.cat([w] * len(decays)) for w in first], aggregation=recipe.aggregation)
+    repeated = [torch.cat([w] * len(decays)) for w in first]
+    network = AggregatedNetwork(repeated, aggregation=recipe.aggregation, patches=recipe.patches)
     of_replica = np.repeat(decays, n_members)
     rate = course.rate_of(recipe.learning_rate, n_pool)
     rates = torch.full((len(of_replica),), rate, dtype=torch.float64, device=data.y.device)
@@ -168,8 +167,9 @@ def _train(
         LinearLoss.of(list(network.weights), rates.new_tensor(of_replica)),
         folds.seeds.repeat(len(decays)),
         rates,
-        loss="log",
+        criterion=log_criterion(recipe.code, len(of_replica), data.y),
         pools=folds.pools.repeat(len(decays), 1),
+        augmentation=recipe.augmentation,
     )
     fit(
         problem,
@@ -187,12 +187,17 @@ def _train(
             encoding if part is None else part.whole,
             float(decay),
             [weights[0][k] if part is None else part.widened(weights[0][k]), *(w[k] for w in weights[1:])],
-            _margins([w[k] for w in weights], recipe, data, folds),
-            _row_weights(data, folds),
+            _ask([w[k] for w in weights], recipe, data, folds),
             _mean_records(own.history, slice(k * n_members, (k + 1) * n_members)),
         )
         for k, decay in enumerate(decays)
     ]
+
+
+def _temperature(answers: HeldAnswers) -> float | None:
+    if answers.code.separate:
+        return None
+    return answers.temperature if len(answers.output) > 1 else FIRST_TEMPERATURE
 
 
 def _phase(recipe: EnsembleRecipe, encoding: str) -> str:
@@ -208,37 +213,31 @@ def _first_weights(recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) ->
             initial_weights(
                 data.rows.shape[-1] - 1,
                 recipe.hidden_layer_sizes,
+                n_outputs=recipe.code.n_outputs,
                 initialisation="standard_normal",
                 generator=generator,
                 dtype=torch.float64,
+                patches=recipe.patches,
             )
         )
     first, *others = (torch.stack(layer).to(data.y) for layer in zip(*drawn, strict=True))
     return [first * recipe.course.deviation, *others]
 
 
-@torch.no_grad()
-def _margins(
-    weights: Sequence[Tensor], recipe: EnsembleRecipe, data: TrainingData, folds: _Folds
-) -> np.ndarray:
-    """Return y G of each member on the rows it was trained without, one after the other."""
-    parts = []
-    for member, rows in enumerate(folds.held):
-        single = AggregatedNetwork([w[member] for w in weights], aggregation=recipe.aggregation)
-        parts += [
-            part.y * single.output(part.rows, validate_args=False)
-            for part in data.take(rows).chunks(CHUNK_ROWS)
+def _ask(weights: Sequence[Tensor], recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) -> HeldAnswers:
+    """Ask each member about the rows it was trained without, one after the other."""
+    return HeldAnswers.joined(
+        [
+            ask_held(
+                AggregatedNetwork(
+                    [w[member] for w in weights], aggregation=recipe.aggregation, patches=recipe.patches
+                ),
+                data.take(rows),
+                recipe.code,
+            )
+            for member, rows in enumerate(folds.held)
         ]
-    return np.asarray(torch.cat(parts).double().clamp(-1.0, 1.0).cpu().numpy())
-
-
-def _row_weights(data: TrainingData, folds: _Folds) -> np.ndarray | None:
-    """Return the weights of the rows that `_margins` are those of."""
-    return None if data.weight is None else data.weight[torch.cat(folds.held)].double().cpu().numpy()
-
-
-def _concatenated(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
-    return None if first is None or second is None else np.concatenate([first, second])
+    )
 
 
 def _mean_of_records(

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pbgnet.aggregation import Aggregation
-from pbgnet.training.steps import TrainingData
+from pbgnet.networks import TWO_CLASSES, AnyCode, PatchShape
+from pbgnet.training.steps import Augmentation, TrainingData
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,12 @@ class EnsembleCourse:
     weight_decay : float, optional
         The decay itself, instead of a choice.
     n_members : int
-        Members of a candidate, and folds: each is trained without one of them.
+        Members of a candidate, and folds: each is trained without one of them. A single one is trained
+        without a fifth of the rows.
     n_steps, fewest_epochs : int
         Steps of Adam, or as many as make so many epochs.
     max_epochs : int, optional
-        Most epochs in any case.
+        Number of epochs, instead of these.
     batch_size : int, optional
         Rows of a step; 32 for few rows, 256 for many, and 64 otherwise unless given.
     deviation : float
@@ -54,6 +56,11 @@ class EnsembleCourse:
     judging_folds: int = 2
     many_rows_rate: float = 0.5
 
+    @property
+    def n_folds(self) -> int:
+        """Number of parts that the rows are divided into."""
+        return self.n_members if self.n_members > 1 else 5
+
     def weight_decays(self, n_rows: int) -> tuple[float, ...]:
         """Return the candidates for the weight decay."""
         if self.weight_decay is not None:
@@ -72,9 +79,10 @@ class EnsembleCourse:
 
     def n_epochs(self, n_rows: int) -> int:
         """Return the number of epochs over so many rows."""
+        if self.max_epochs is not None:
+            return self.max_epochs
         steps_per_epoch = max(1, n_rows // self.batch_size_of(n_rows))
-        wanted = max(-(-self.n_steps // steps_per_epoch), self.fewest_epochs)
-        return wanted if self.max_epochs is None else min(wanted, self.max_epochs)
+        return max(-(-self.n_steps // steps_per_epoch), self.fewest_epochs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +128,12 @@ class EnsembleRecipe:
     weights_seed, folds_seed : int
         Of the first weights, and of folds and batches.
     course : EnsembleCourse
+    code : Code or LabelCode
+        What the outputs say about classes, or labels; those of the examples are signs by it.
     parts : mapping of str to Part
         Those of the encodings that are parts of others. Members of a whole and of its parts can be mixed.
+    augmentation : Augmentation, optional
+        How images are changed for the batches; those of the folds that judge are not.
     """
 
     examples: Mapping[str, TrainingData]
@@ -131,7 +143,14 @@ class EnsembleRecipe:
     weights_seed: int
     folds_seed: int
     course: EnsembleCourse = field(default_factory=EnsembleCourse)
+    code: AnyCode = TWO_CLASSES
     parts: Mapping[str, Part] = field(default_factory=dict)
+    augmentation: Augmentation | None = None
+
+    @property
+    def patches(self) -> PatchShape | None:
+        """How rows that are images are cut."""
+        return next(iter(self.examples.values())).patches
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +165,17 @@ class EnsembleChoice:
         The one or two of the candidates whose members answer together.
     n_epochs : int
     validation_loss, validation_error : float
-        Mean of `((1 - y G) / 2)^2`, each row by its weight, and error rate without weights, of the members on
-        the fold they were trained without.
-    margins : ndarray of float64, shape (n,)
-        `y G` of the same; empty where there was a single row, which can validate nothing.
+        Mean of `((1 - y G) / 2)^2`, with several classes of their log loss, each row by its weight; and error
+        rate without weights, of the members on the fold they were trained
+        without.
+    margins : ndarray of float64, shape (n,) or (n, L)
+        `y G` of the same, a mean over outputs, or one for each label; empty where there was a single row,
+        which validates nothing.
     candidates : list of dict
         Encoding, weight decay and validation loss of every candidate.
+    temperature : float or None
+        With several outputs, what scores are multiplied by before a softmax makes probabilities of them; the
+        folds choose.
     """
 
     encoding: str
@@ -161,3 +185,4 @@ class EnsembleChoice:
     validation_error: float
     margins: NDArray[np.float64]
     candidates: list[dict[str, str | float]]
+    temperature: float | None = None

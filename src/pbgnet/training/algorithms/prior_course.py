@@ -64,8 +64,10 @@ class PriorChoice:
     # Linear loss and error rate on the validation rows, of the network trained without them.
     validation_loss: float
     validation_error: float
-    # `y G(x)` of that network on those rows, shape (m,). No certified row has a part in them, so they may
-    # choose whatever a certificate needs: (T, k), the C of a mixture, the route. Empty where there was a
-    # single prior row, which can validate nothing.
+    # `y G(x)` of that network on those rows, a mean over outputs, shape (m,). No certified row has a part in
+    # them, so they may choose whatever a certificate needs: (T, k), the C of a mixture, the route. Empty
+    # where there was a single prior row, which can validate nothing.
     margins: NDArray[np.float64]
     retrained: bool  # again, on all prior rows; not after an interrupt
+    # With several outputs, what scores are multiplied by before a softmax makes probabilities of them.
+    temperature: float | None = None

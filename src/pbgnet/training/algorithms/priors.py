@@ -11,18 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from pbgnet.networks import AggregatedNetwork, zero_one_loss
+from pbgnet.networks import AggregatedNetwork
+from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
 from pbgnet.training.algorithms.prior_course import PriorChoice, PriorCourse
 from pbgnet.training.algorithms.recipe import PriorTraining, Start
 from pbgnet.training.algorithms.selection import best_replica, nan_last
 from pbgnet.training.solvers import Course, Journal, LinearDecay, Problem, fit
-from pbgnet.training.steps import LinearLoss, TrainingData, empirical_loss, empirical_means
-
-# Rows whose margins are computed at a time.
-CHUNK_ROWS = 8192
+from pbgnet.training.steps import LINEAR, LinearLoss, TrainingData, empirical_loss, log_criterion
 
 Candidate = tuple[float, float]
 """One way to train: a deviation and a weight decay."""
@@ -49,14 +46,17 @@ def train_prior(
     if retrained:
         again = _train(start, prior, course, [candidates[best]], examples, n_epochs, journal, "prior")
         trained = _multiplied(again, *factors[best])
+    answers = _ask(validated, held, prior)
+    has_held = len(used) < len(examples)
     choice = PriorChoice(
         *candidates[best],
         *factors[best],
         n_epochs=n_epochs,
         validation_loss=float(losses[best]),
-        validation_error=float(empirical_means(validated, held, zero_one_loss)[0, 0]),
-        margins=_margins(validated, held) if len(used) < len(examples) else np.empty(0),
+        validation_error=answers.error,
+        margins=answers.margins if has_held else np.empty(0),
         retrained=retrained,
+        temperature=answers.temperature if has_held and not prior.code.separate else None,
     )
     return [w.detach()[0].double().cpu() for w in trained.weights], choice
 
@@ -71,17 +71,27 @@ def _train(
     journal: Journal,
     phase: str,
 ) -> AggregatedNetwork:
-    """Minimise the linear loss for all candidates side by side; they share seeds of weights and batches."""
+    """Train all candidates side by side; they share seeds of weights and batches.
+
+    One output is trained by the linear loss. It is a poor teacher of several, which learn by the
+    cross-entropy of the classes, or by the log loss of each label; their outputs are then soft, until the
+    factors sharpen them.
+    """
     deviations, decays = zip(*candidates, strict=True)
     weights = [
         torch.stack([_spread(weight, deviation) for deviation in deviations]).to(examples.y)
         for weight in start.weights
     ]
-    network = AggregatedNetwork(weights, aggregation=start.aggregation)
+    network = AggregatedNetwork(weights, aggregation=start.aggregation, patches=examples.patches)
     rates = prior.learning_rate[:1].repeat(len(candidates))
     objective = LinearLoss.of(list(network.weights), rates.new_tensor(decays))
     seeds = torch.full_like(rates, prior.batch_seed, dtype=torch.int64)
-    problem = Problem(network, examples, objective, seeds, rates)
+    criterion = LINEAR
+    if prior.code.n_outputs > 1:
+        criterion = log_criterion(prior.code, len(candidates), examples.y)
+    problem = Problem(
+        network, examples, objective, seeds, rates, criterion=criterion, augmentation=prior.augmentation
+    )
     decay = LinearDecay(n_epochs, course.last_rate)
     fit(problem, Course(course.batch_size, n_epochs), journal, phase, callbacks=[decay])
     return network
@@ -110,12 +120,14 @@ def _best_factors(
 def _multiplied(network: AggregatedNetwork, first: float, later: float) -> AggregatedNetwork:
     """Return a copy with the weights of the first layer and of the others multiplied."""
     head, *rest = (weight.detach() for weight in network.weights)
-    return AggregatedNetwork([first * head, *(later * w for w in rest)], aggregation=network.aggregation)
+    return _with_weights(network, [first * head, *(later * w for w in rest)])
 
 
-@torch.no_grad()
-def _margins(network: AggregatedNetwork, held: TrainingData) -> NDArray[np.float64]:
-    """Return y G of a single replica on all rows, float64."""
-    single = AggregatedNetwork([w.detach()[0] for w in network.weights], aggregation=network.aggregation)
-    parts = [part.y * single.output(part.rows, validate_args=False) for part in held.chunks(CHUNK_ROWS)]
-    return np.asarray(torch.cat(parts).double().clamp(-1.0, 1.0).cpu().numpy())
+def _with_weights(network: AggregatedNetwork, weights: Sequence[Tensor]) -> AggregatedNetwork:
+    return AggregatedNetwork(weights, aggregation=network.aggregation, patches=network.architecture.patches)
+
+
+def _ask(network: AggregatedNetwork, held: TrainingData, prior: PriorTraining) -> HeldAnswers:
+    """Ask a single replica about rows."""
+    single = _with_weights(network, [w.detach()[0] for w in network.weights])
+    return ask_held(single, held, prior.code)

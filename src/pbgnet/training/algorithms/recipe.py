@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from pbgnet.aggregation import Aggregation
-from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.networks import TWO_CLASSES, AggregatedNetwork, AnyCode, PatchShape, initial_weights
 from pbgnet.training.algorithms.prior_course import PriorCourse
 from pbgnet.training.solvers import Course
-from pbgnet.training.steps import Catoni, Objective, Seeger, TrainingData
+from pbgnet.training.steps import Augmentation, Catoni, Objective, Seeger, TrainingData
 
 # Restarts differ in the order of their batches and, to explore, in these multiples of the rate.
 RATE_MULTIPLES = (1.0, 2.0, 0.5, 4.0, 0.25)
@@ -40,11 +40,24 @@ class Start:
 
     @classmethod
     def drawn(
-        cls, n_features: int, hidden_layer_sizes: Sequence[int], seed: int, aggregation: Aggregation
+        cls,
+        n_features: int,
+        hidden_layer_sizes: Sequence[int],
+        seed: int,
+        aggregation: Aggregation,
+        n_outputs: int = 1,
+        patches: PatchShape | None = None,
     ) -> Self:
         """Draw Xavier normal weights, float64 on the CPU."""
         generator = torch.Generator().manual_seed(seed)
-        weights = initial_weights(n_features, hidden_layer_sizes, generator=generator, dtype=torch.float64)
+        weights = initial_weights(
+            n_features,
+            hidden_layer_sizes,
+            n_outputs=n_outputs,
+            generator=generator,
+            dtype=torch.float64,
+            patches=patches,
+        )
         return cls(weights, aggregation)
 
     def replicated(self, count: int, like: TrainingData) -> list[Tensor]:
@@ -53,7 +66,8 @@ class Start:
 
     def network(self, count: int, like: TrainingData) -> AggregatedNetwork:
         """Return `count` copies of the network, at their prior."""
-        return AggregatedNetwork(self.replicated(count, like), aggregation=self.aggregation)
+        weights = self.replicated(count, like)
+        return AggregatedNetwork(weights, aggregation=self.aggregation, patches=like.patches)
 
 
 @dataclass(frozen=True)
@@ -111,21 +125,25 @@ class BoundTerms:
     constant : {"maurer", "paper"}
     objective : {"seeger", "catoni"}
         The form that is minimised; "catoni" learns C as the paper does.
+    n_positions : int
+        How many neurons share the mean of each row of the first weights.
     """
 
     delta: float
     constant: str = "maurer"
     objective: str = "seeger"
+    n_positions: int = 1
 
     def seeger(self, prior: Sequence[Tensor], n: int) -> Seeger:
         """Return the kl bound for n rows."""
-        return Seeger(prior, n, self.delta, self.constant)
+        return Seeger(prior, n, self.delta, self.constant, n_positions=self.n_positions)
 
     def minimised(self, prior: Sequence[Tensor], n: int, replicas: Replicas) -> Objective:
         """Return the form of the bound that is minimised."""
         if self.objective == "seeger":
             return self.seeger(prior, n)
-        return Catoni(prior, n, self.delta, torch.zeros_like(replicas.learning_rate), self.constant)
+        log_c = torch.zeros_like(replicas.learning_rate)
+        return Catoni(prior, n, self.delta, log_c, self.constant, n_positions=self.n_positions)
 
 
 @dataclass(frozen=True)
@@ -163,6 +181,10 @@ class PriorTraining:
         The same for all, so that the number of restarts does not change the prior.
     validation_seed : sequence of int
         Of the draw of the rows that choose, where the training is thorough.
+    code : Code or LabelCode
+        What the outputs say about classes; the labels of the examples are signs by it.
+    augmentation : Augmentation, optional
+        How images are changed for the batches; those that choose are not.
     """
 
     examples: TrainingData
@@ -170,6 +192,8 @@ class PriorTraining:
     learning_rate: Tensor
     batch_seed: int
     validation_seed: Sequence[int] = ()
+    code: AnyCode = TWO_CLASSES
+    augmentation: Augmentation | None = None
 
     @classmethod
     def of_restarts(
@@ -179,11 +203,12 @@ class PriorTraining:
         learning_rate: float,
         seed: int,
         replicas: Replicas,
+        code: AnyCode = TWO_CLASSES,
     ) -> Self:
         """Describe the one prior of some restarts."""
         words = np.random.SeedSequence([seed, PRIOR_BATCHES]).generate_state(1, dtype=np.uint64)
         rates = torch.full_like(replicas.learning_rate, learning_rate)
-        return cls(examples, course, rates, int(words.view(np.int64)[0]), (seed, PRIOR_VALIDATION))
+        return cls(examples, course, rates, int(words.view(np.int64)[0]), (seed, PRIOR_VALIDATION), code)
 
 
 @dataclass(frozen=True)

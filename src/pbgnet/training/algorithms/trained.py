@@ -10,7 +10,7 @@ from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice
 from pbgnet.training.algorithms.prior_course import PriorChoice
 from pbgnet.training.solvers import Journal, Pick, Problem
-from pbgnet.training.steps import TrainingData, empirical_loss
+from pbgnet.training.steps import FIRST_TEMPERATURE, TrainingData, empirical_loss
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,12 @@ class FitResult:
     prior_kind: str = "none"
     interrupted: bool = False
     prior_choice: PriorChoice | EnsembleChoice | None = None
+
+    @property
+    def temperature(self) -> float:
+        """What scores of classes are multiplied by before a softmax; chosen by prior rows if there are."""
+        chosen = None if self.prior_choice is None else self.prior_choice.temperature
+        return FIRST_TEMPERATURE if chosen is None else chosen
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,11 @@ class Trained:
         """Take one replica out, in float64, with its exact prior."""
         weights = [w.detach()[replica].double().cpu() for w in self.network.weights]
         prior = [u[replica if len(u) > 1 else 0].double().cpu() for u in self.prior]
-        network = AggregatedNetwork(weights, prior) if self.prior else TanhNetwork(weights)
+        network = self._network(weights, prior)
         history = journal.history.of_replica(replica)
         return FitResult(network, history, self.prior_kind, journal.interrupted, self.prior_choice)
+
+    def _network(self, weights: list[Tensor], prior: list[Tensor]) -> AggregatedNetwork | TanhNetwork:
+        if isinstance(self.network, TanhNetwork):
+            return TanhNetwork(weights)
+        return AggregatedNetwork(weights, prior, patches=self.network.architecture.patches)

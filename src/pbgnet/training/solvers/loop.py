@@ -9,6 +9,7 @@ from pbgnet.training.solvers.callbacks import Callback, LoopState
 from pbgnet.training.solvers.journal import Journal
 from pbgnet.training.solvers.problem import Course, Problem
 from pbgnet.training.steps import (
+    AugmentedImages,
     Batches,
     Portion,
     Stepper,
@@ -34,14 +35,16 @@ def fit(
     name of the phase. An interrupt ends the loop; the callbacks then restore what they kept.
     """
     network, learning_rate, max_epochs = problem.network, problem.learning_rate, course.max_epochs
-    batches = Batches(problem.data, course.batch_size, problem.seeds, problem.pools)
+    augmentation = problem.augmentation
+    augmented = None if augmentation is None else AugmentedImages(problem.data.rows, augmentation)
+    batches = Batches(problem.data, course.batch_size, problem.seeds, problem.pools, augmented)
     everybody = torch.arange(len(learning_rate), device=learning_rate.device)
     portion = Portion(len(learning_rate), "networks")
     # Where the objective is linear nothing looks at the running average of the loss.
     start = torch.zeros_like(learning_rate)
     if not problem.objective.is_linear:
         start = wait_for(empirical_loss(network, problem.data))
-    stepper = Stepper(network, batches, problem.objective, start, portion, problem.loss)
+    stepper = Stepper(network, batches, problem.objective, start, portion, problem.criterion)
     state = LoopState(
         stepper.weights, everybody, learning_rate, torch.zeros_like(learning_rate, dtype=torch.bool)
     )

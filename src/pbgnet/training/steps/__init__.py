@@ -1,6 +1,14 @@
 """One step of many networks side by side: rows, objectives, gradients, Adam, CUDA graphs, memory."""
 
+from pbgnet.training.steps.augmentation import AUGMENTATIONS, Augmentation, AugmentedImages, Change
 from pbgnet.training.steps.capture import record_graph
+from pbgnet.training.steps.criteria import (
+    FIRST_TEMPERATURE,
+    LINEAR,
+    Criterion,
+    SoftmaxCriterion,
+    log_criterion,
+)
 from pbgnet.training.steps.data import Batches, TrainingData
 from pbgnet.training.steps.evaluation import (
     Trainable,
@@ -17,13 +25,21 @@ from pbgnet.training.steps.threads import threads_for_steps
 from pbgnet.training.steps.waiting import wait_for
 
 __all__ = [
+    "AUGMENTATIONS",
+    "FIRST_TEMPERATURE",
+    "LINEAR",
+    "Augmentation",
+    "AugmentedImages",
     "Batches",
     "Catoni",
+    "Change",
+    "Criterion",
     "FixedTradeOff",
     "LinearLoss",
     "Objective",
     "Portion",
     "Seeger",
+    "SoftmaxCriterion",
     "Stepper",
     "Trainable",
     "TrainingData",
@@ -31,6 +47,7 @@ __all__ = [
     "empirical_loss",
     "empirical_means",
     "is_out_of_memory",
+    "log_criterion",
     "loss_and_gradients",
     "objective_value",
     "record_graph",

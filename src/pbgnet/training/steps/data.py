@@ -1,4 +1,4 @@
-"""Prepared examples and labels, and the ways training walks through them."""
+"""Prepared examples and their signs, and the ways training walks through them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbgnet.networks import BinnedRows, PreparedRows, prepare_rows
+from pbgnet.networks import BinnedRows, PatchRows, PatchShape, PreparedRows, prepare_rows
+from pbgnet.training.steps.augmentation import AugmentedImages
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,10 @@ class TrainingData:
     Attributes
     ----------
     rows : PreparedRows, shape (n, d)
-    y : Tensor, shape (n,)
-        Labels -1 and 1.
+    y : Tensor, shape (n,) or (n, r)
+        Signs -1 and 1 that the outputs should have.
     weight : Tensor, shape (n,), or None
-        What the loss of each example is multiplied by, where it is the log loss.
+        What the loss of each example is multiplied by; the linear loss does not look at it.
     """
 
     rows: PreparedRows
@@ -29,11 +30,25 @@ class TrainingData:
     weight: Tensor | None = None
 
     @classmethod
-    def of(cls, x: Any, y: Any, *, unit: bool, device: torch.device | str, weight: Any = None) -> Self:
-        """Prepare rows of any kind and labels -1 and 1 for training in float32, with intercept."""
-        rows = prepare_rows(x, unit=unit, intercept=True, dtype=torch.float32, device=device)
+    def of(
+        cls,
+        x: Any,
+        y: Any,
+        *,
+        unit: bool,
+        device: torch.device | str,
+        weight: Any = None,
+        patches: PatchShape | None = None,
+    ) -> Self:
+        """Prepare rows of any kind and signs -1 and 1 for training in float32, with intercept."""
+        rows = prepare_rows(x, unit=unit, intercept=True, dtype=torch.float32, device=device, patches=patches)
         signs = torch.as_tensor(y, dtype=torch.float32, device=device)
         return cls(rows, signs, None if weight is None else torch.as_tensor(weight).to(signs))
+
+    @property
+    def patches(self) -> PatchShape | None:
+        """How rows that are images are cut."""
+        return self.rows.patches if isinstance(self.rows, PatchRows) else None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -73,6 +88,7 @@ class Batches:
     batch_size: int
     seeds: Tensor  # int64, shape (R,), on the device of the data
     pools: Tensor | None = None  # the rows each replica is trained on, int64, shape (R, p); all unless given
+    augmented: AugmentedImages | None = None  # what is shown instead of the rows of the data
 
     @property
     def n_rows(self) -> int:
@@ -87,6 +103,12 @@ class Batches:
     def __len__(self) -> int:
         return self.n_rows // self.size
 
+    def begin(self, epoch: int) -> Tensor:
+        """Begin an epoch, and return the rows of all its batches, shape (len(self), R, size)."""
+        if self.augmented is not None:
+            self.augmented.begin(epoch)
+        return self.order(epoch)
+
     def order(self, epoch: int) -> Tensor:
         """Return the rows of all batches of an epoch, shape (len(self), R, size)."""
         keys = _random_keys(self.seeds, epoch, self.n_rows)
@@ -96,13 +118,13 @@ class Batches:
         return order.reshape(len(self.seeds), len(self), self.size).transpose(0, 1).contiguous()
 
     def at(self, index: Tensor) -> tuple[PreparedRows, Tensor]:
-        """Return the rows (R, b, d) and labels (R, b) of indices (R, b); sparse rows are written out."""
-        rows, flat = self.data.rows, index.flatten()
-        if isinstance(rows, BinnedRows):
+        """Return rows (R, b, d) and signs (R, b) or (R, b, r) of indices (R, b); no rows are sparse then."""
+        rows, flat = self.data.rows if self.augmented is None else self.augmented.rows, index.flatten()
+        if isinstance(rows, BinnedRows | PatchRows):
             return rows.take(index), self.data.y[index]
         batch = rows.index_select(0, flat) if isinstance(rows, Tensor) else rows.dense(flat)
         y = self.data.y.index_select(0, flat)
-        return batch.view(*index.shape, rows.shape[-1]), y.view(index.shape)
+        return batch.view(*index.shape, rows.shape[-1]), y.view(*index.shape, *y.shape[1:])
 
     def weights_at(self, index: Tensor) -> Tensor | None:
         """Return the weights (R, b) of indices (R, b), where examples have some."""
@@ -111,7 +133,7 @@ class Batches:
     def take(self, replicas: Tensor) -> "Batches":
         """Return the batches of some replicas."""
         pools = None if self.pools is None else self.pools[replicas]
-        return Batches(self.data, self.batch_size, self.seeds[replicas], pools)
+        return Batches(self.data, self.batch_size, self.seeds[replicas], pools, self.augmented)
 
 
 # The odd constants of SplitMix64 (Steele, Lea and Flood, 2014), as signed integers.

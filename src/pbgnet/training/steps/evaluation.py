@@ -2,14 +2,14 @@
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
 
 from pbgnet.autograd import Pullback
-from pbgnet.kernels import find_kernel
 from pbgnet.networks import PreparedRows, SparseRows, linear_loss
+from pbgnet.training.steps.criteria import LINEAR, Criterion
 from pbgnet.training.steps.data import TrainingData
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
@@ -20,7 +20,7 @@ CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 28}
 NODES_EXPECTED = 16
 
 Loss = Callable[..., Tensor]
-"""Maps outputs and labels to the loss of each example, shape (R, n), such as `linear_loss`."""
+"""Maps outputs and labels to the loss of each, shape (R, n) or (R, n, r), such as `linear_loss`."""
 
 
 class Trainable(Protocol):
@@ -38,7 +38,7 @@ class Trainable(Protocol):
         """Sources of the randomness in `output`."""
 
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
-        """Return outputs in [-1, 1], shape (R, n)."""
+        """Return outputs in [-1, 1], shape (R, n) or (R, n, r)."""
 
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
@@ -59,32 +59,48 @@ def objective_value(network: Trainable, data: TrainingData, objective: Objective
     return objective.value(empirical_loss(network, data), objective.penalty(list(network.weights)))
 
 
+class Gradients(NamedTuple):
+    """The mean loss of each replica, float64, shape (R,), and its derivatives."""
+
+    loss: Tensor
+    by_weights: Sequence[Tensor]  # shapes (R, m, d)
+    by_learned: Sequence[Tensor] = ()  # in the parameters of the criterion, shapes (R,)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Gradients]") -> "Gradients":
+        """Put the replicas of several parts side by side."""
+        if len(parts) == 1:
+            return parts[0]
+        losses, weights, learned = zip(*parts, strict=True)
+        return cls(
+            torch.cat(losses),
+            [torch.cat(pieces) for pieces in zip(*weights, strict=True)],
+            [torch.cat(pieces) for pieces in zip(*learned, strict=True)],
+        )
+
+
 def batch_gradients(
     network: Trainable,
     weights: Sequence[Tensor],
     rows: PreparedRows,
     y: Tensor,
-    loss: str = "linear",
+    criterion: Criterion,
     row_weight: Tensor | None = None,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Return the mean loss of each replica (R,), "linear" or "log", and its gradient in the weights.
-
-    Rows may weigh differently in the log loss.
-    """
+) -> Gradients:
+    """Return the mean loss of each replica on a batch, and its gradients."""
     output, pull_back = network.output_with_pullback(rows, weights)
-    kernel = find_kernel("layers", output.device)
-    value, slope = kernel.log_loss(output, y, row_weight) if loss == "log" else kernel.linear_loss(output, y)
-    return value, pull_back(slope)
+    judged = criterion.judge(output, y, row_weight)
+    return Gradients(judged.loss, pull_back(judged.slope), judged.by_learned)
 
 
 def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:
-    """Mean linear loss over all rows, float64, shape (R,)."""
+    """Mean linear loss over all rows and outputs, float64, shape (R,)."""
     return empirical_means(network, data, linear_loss)[0]
 
 
 @torch.no_grad()
 def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Tensor:
-    """Means of several losses over all rows, float64, shape (number of losses, R)."""
+    """Means of several losses over all rows and outputs, float64, shape (number of losses, R)."""
     portion = _portion(network, data)
     sums = torch.zeros(len(losses), _n_replicas(network), dtype=torch.float64, device=data.y.device)
 
@@ -93,14 +109,15 @@ def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Te
         for part in data.chunks(portion.size):
             output = network.output(part.rows, validate_args=False)
             for total, loss in zip(sums, losses, strict=True):
-                total.add_(loss(output, part.y, validate_args=False).sum(dim=-1, dtype=torch.float64))
+                losses_here = loss(output, part.y, validate_args=False).flatten(1)
+                total.add_(losses_here.sum(dim=-1, dtype=torch.float64))
 
     portion.attempt(add_up)
-    return sums / len(data)
+    return sums / data.y.numel()
 
 
 def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:
-    """Mean linear loss over all rows (R,), and its gradient in every weight matrix."""
+    """Mean linear loss over all rows and outputs (R,), and its gradient in every weight matrix."""
     weights = list(network.weights)
     portion = _portion(network, data)
     loss = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
@@ -111,9 +128,9 @@ def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, 
             total.detach().zero_()
         for part in data.chunks(portion.size):
             share = len(part) / len(data)
-            part_loss, part_gradients = batch_gradients(network, weights, part.rows, part.y)
-            loss.add_(part_loss, alpha=share)
-            for total, gradient in zip(gradients, part_gradients, strict=True):
+            found = batch_gradients(network, weights, part.rows, part.y, LINEAR)
+            loss.add_(found.loss, alpha=share)
+            for total, gradient in zip(gradients, found.by_weights, strict=True):
                 total.add_(gradient, alpha=share)
 
     portion.attempt(add_up)
@@ -125,7 +142,9 @@ def _n_replicas(network: Trainable) -> int:
 
 
 def _portion(network: Trainable, data: TrainingData) -> Portion:
-    widest = max(w.shape[-2] for w in network.weights)
+    weights = list(network.weights)
+    # A convolution has more neurons than rows of weights; what reads them knows.
+    widest = max([w.shape[-2] for w in weights] + [w.shape[-1] - 1 for w in weights[1:]])
     numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
     size = numbers // (_n_replicas(network) * widest * NODES_EXPECTED)
     return _row_portion(min(max(1, size), len(data)), data.y.device)

@@ -14,7 +14,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import torch
@@ -120,10 +120,11 @@ class _Divergence(Objective):
 
     n: int  # examples the bound counts
     delta: float  # its failure probability
+    n_positions: int = field(default=1, kw_only=True)  # of each row of weights of the first layer
 
     def multiplicities(self) -> list[float]:
-        """How often the tree repeats each row of a layer: the product of the widths above."""
-        return tree_factors([u.shape[-2] for u in self.anchors])
+        """How often the tree repeats each row of a layer: the product of the widths above, and positions."""
+        return tree_factors([u.shape[-2] for u in self.anchors], self.n_positions)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from pbgnet.training.steps.adam import ReplicaAdam
 from pbgnet.training.steps.capture import record_graph
+from pbgnet.training.steps.criteria import LINEAR, Criterion
 from pbgnet.training.steps.data import Batches
-from pbgnet.training.steps.evaluation import Trainable, batch_gradients, capturable
+from pbgnet.training.steps.evaluation import Gradients, Trainable, batch_gradients, capturable
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
 
@@ -32,7 +33,7 @@ class Stepper:
     """Adam on mini-batches for R networks side by side, whose weights are changed in place.
 
     `running` is the loss to begin the running average with, float64 of shape (R,); the portion says how many
-    replicas go through the network at a time; the loss is "linear" or "log".
+    replicas go through the network at a time; the criterion judges the outputs on a batch.
     """
 
     def __init__(
@@ -42,20 +43,20 @@ class Stepper:
         objective: Objective,
         running: Tensor,
         portion: Portion,
-        loss: str = "linear",
+        criterion: Criterion = LINEAR,
     ) -> None:
         self.network = network
         self.batches = batches
         self.objective = objective
         self.weights = [w.detach() for w in network.weights]
         self.portion = portion
-        self.loss = loss
+        self.criterion = criterion
         self.running = running.clone()
         self.rate = torch.zeros_like(running)
         self.total = torch.zeros_like(running)
         self.adam = ReplicaAdam(self.weights, objective.anchors, objective.multiplicities())
-        # The objective's own parameters, seen as matrices that nothing pulls.
-        learned = [p.detach()[:, None, None] for p in objective.learned()]
+        # Parameters of the objective and of the criterion, seen as matrices that nothing pulls.
+        learned = [p.detach()[:, None, None] for p in (*objective.learned(), *criterion.learned())]
         self.learning = [ReplicaAdam([p], [torch.zeros_like(p)], [0.0]) for p in learned]
         self._ones = torch.ones_like(running)
         # Position in the epoch and steps since the beginning: views of one tensor, counted up together.
@@ -76,7 +77,7 @@ class Stepper:
 
         A learning rate of 0 keeps a replica where it is; the ramp weighs the penalty in each step.
         """
-        self._order.copy_(self.batches.order(number))
+        self._order.copy_(self.batches.begin(number))
         self._ramp.copy_(torch.tensor(ramp, dtype=torch.float64))
         self.rate.copy_(rate)
         self.total.zero_()
@@ -96,7 +97,7 @@ class Stepper:
             self.objective.take(replicas),
             self.running[replicas],
             self.portion,
-            self.loss,
+            self.criterion.take(replicas),
         )
         mine, theirs = [self.adam, *self.learning], [other.adam, *other.learning]
         for old, new in zip(mine, theirs, strict=True):
@@ -106,34 +107,35 @@ class Stepper:
 
     def _step(self) -> None:
         index = self._order.index_select(0, self._position)[0]
-        loss, gradients = self._gradients(index)
-        self.running.lerp_(loss, self._horizon)
-        self.total += loss
+        found = self._gradients(index)
+        self.running.lerp_(found.loss, self._horizon)
+        self.total += found.loss
         slopes = self.objective.slopes_at(self.running, self.weights)
         pull = slopes.by_penalty * self._ramp.index_select(0, self._position)
         self._counters += 1
-        self.adam.step(gradients, self.rate, slopes.by_loss, pull, self._n_steps)
-        for adam, slope in zip(self.learning, slopes.by_learned, strict=True):
-            adam.step([slope[:, None, None]], self.rate, self._ones, self._ones, self._n_steps)
+        self.adam.step(found.by_weights, self.rate, slopes.by_loss, pull, self._n_steps)
+        by_learned = [(slope, self._ones) for slope in slopes.by_learned]
+        by_learned += [(slope, slopes.by_loss) for slope in found.by_learned]
+        for adam, (slope, scale) in zip(self.learning, by_learned, strict=True):
+            adam.step([slope[:, None, None]], self.rate, scale, self._ones, self._n_steps)
 
-    def _gradients(self, index: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        """Loss and gradient of each replica on its batch; nothing is changed, so it can be repeated."""
-        found: list[tuple[Tensor, Sequence[Tensor]]] = []
+    def _gradients(self, index: Tensor) -> Gradients:
+        """Loss and gradients of each replica on its batch; nothing is changed, so it can be repeated."""
+        found: list[Gradients] = []
 
         def run() -> None:
             found.clear()
             edges = [*range(0, len(index), self.portion.size), len(index)]
             for low, high in pairwise(edges):
                 rows, y = self.batches.at(index[low:high])
-                weights = [w[low:high] for w in self.weights] if len(edges) > 2 else self.weights
+                weights, criterion = self.weights, self.criterion
+                if len(edges) > 2:
+                    weights, criterion = [w[low:high] for w in weights], criterion.take(slice(low, high))
                 row_weight = self.batches.weights_at(index[low:high])
-                found.append(batch_gradients(self.network, weights, rows, y, self.loss, row_weight))
+                found.append(batch_gradients(self.network, weights, rows, y, criterion, row_weight))
 
         self.portion.attempt(run)
-        if len(found) == 1:
-            return found[0]
-        losses, gradients = zip(*found, strict=True)
-        return torch.cat(losses), [torch.cat(parts) for parts in zip(*gradients, strict=True)]
+        return Gradients.joined(found)
 
     def _captured(self, n_steps: int) -> torch.cuda.CUDAGraph:
         if n_steps not in self._graphs:

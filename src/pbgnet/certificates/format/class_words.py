@@ -1,0 +1,44 @@
+"""Sentences about classes: each by name where they are few, and otherwise the worst of them."""
+
+from collections.abc import Callable, Sequence
+
+from pbgnet.certificates.routes import Claim
+
+MOST_CLASSES = 5
+"""The bounds of so many classes are told one by one."""
+
+WORST = 3
+"""Of more classes, so many are named: those with the largest bounds."""
+
+
+def told_by_class(claims: Sequence[Claim], write: Callable[[float], str]) -> str:
+    """Say what the error rate is at most among the rows of each class.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        One per class, two or more.
+    write : callable
+        Writes a bound, rounded up.
+    """
+    several = len(claims) > MOST_CLASSES
+    named = worst_classes(claims) if several else claims
+    parts = [f"at most {write(claim.value)} among rows of class {claim.given_class}" for claim in named]
+    if several:
+        largest = max(claim.value for claim in claims if claim not in named)
+        parts.append(f"at most {write(largest)} among rows of any other class")
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def told_of_cells(cells: Sequence[Claim], write: Callable[[float], str]) -> str:
+    """Say that each cell of the confusion matrix is bounded, and by how much at most."""
+    worst = max(cells, key=lambda claim: claim.value)
+    return (
+        f"how often rows of one class are answered with another is bounded for each of the {len(cells)} "
+        f"pairs, by {write(worst.value)} at most (class {worst.given_class}, answered {worst.answered})"
+    )
+
+
+def worst_classes(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the few claims with the largest values, the largest first."""
+    return sorted(claims, key=lambda claim: -claim.value)[:WORST]

@@ -1,0 +1,54 @@
+"""What was chosen for a certificate, and the shares of delta that it cost."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pbgnet.records import Limits, PositiveCount, Record
+
+FEW = Limits(longest=64)
+"""What an issued certificate has a handful of; a file cannot make `verify` work through more."""
+
+
+@dataclass(frozen=True)
+class Union(Record):
+    """Something that was chosen after looking at the certified rows, or several claims made at once.
+
+    Attributes
+    ----------
+    what : str
+    count : int
+        Number of possibilities; delta is divided by it.
+    """
+
+    what: str
+    count: PositiveCount
+
+
+@dataclass(frozen=True)
+class Choices(Record):
+    """What was chosen, and what the choosing cost.
+
+    Attributes
+    ----------
+    certificate : str
+        What was asked for: "seeger", "mixture", "vote", "held-out", "auto", or "disagreement".
+    on_prior_rows : tuple of str
+        Chosen on the prior rows alone, which costs nothing.
+    unions : tuple of Union
+        Paid for: the share of each claim is `delta_per_prior` divided by all counts.
+    candidates : tuple of str
+        The routes to the bound on the error rate between which the certified rows decided.
+    """
+
+    certificate: str
+    on_prior_rows: Annotated[tuple[str, ...], FEW] = ()
+    unions: Annotated[tuple[Union, ...], FEW] = ()
+    candidates: Annotated[tuple[str, ...], FEW] = ()
+
+    @property
+    def n_shares(self) -> int:
+        """Into how many parts delta was divided."""
+        product = 1
+        for union in self.unions:
+            product *= union.count
+        return product

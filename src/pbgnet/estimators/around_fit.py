@@ -1,0 +1,112 @@
+"""What surrounds a fit: it is whole or nothing, on a device that exists, and warns of what matters."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from pbgnet.certificates import DUPLICATES_ADVICE, Certificate, CertifiedModel
+from pbgnet.exceptions import (
+    ClassNeverAnsweredWarning,
+    DomainError,
+    DuplicateRowsWarning,
+    FewRowsWarning,
+    InterruptedFitWarning,
+    MajorityNotBeatenWarning,
+    OptionError,
+)
+from pbgnet.training import FitResult
+
+FEWEST_ROWS = 10
+"""With fewer rows even a classifier without errors gets a bound of little use: a warning says so, everywhere.
+
+Two rows are the fewest that can be split; one is an error."""
+
+
+@contextmanager
+def whole_or_unchanged(estimator: Any) -> Iterator[None]:
+    """Give an estimator back its old state, all of it, if a fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@contextmanager
+def numbers_in_range() -> Iterator[None]:
+    """Turn what Python says of whole numbers beyond all doubles into a typed error."""
+    try:
+        yield
+    except OverflowError as error:
+        raise DomainError(f"The rows hold a number that no double can hold: {error}.") from error
+
+
+def warn_of_few_rows(n: int) -> None:
+    """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
+    if n < FEWEST_ROWS:
+        warnings.warn(
+            f"{n} rows are too few for a useful certificate: below {FEWEST_ROWS} even a classifier that "
+            "never errs on them gets a bound far from 0.",
+            FewRowsWarning,
+            stacklevel=4,
+        )
+
+
+def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
+    """Raise for parameters of fit that the proof has no place for."""
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    if "sample_weight" in parameters:
+        raise OptionError("sample_weight is refused: the bound counts every certified row once.")
+    if parameters:
+        raise OptionError(f"fit has no parameter {', '.join(sorted(parameters))}.")
+
+
+def choose_device(device: str) -> str:
+    """Return the device of that name; "auto" is a GPU where there is one."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise OptionError(
+            f"device={device!r} cannot be used here ({reason}); try 'cpu' or 'auto'."
+        ) from error
+    return device
+
+
+def warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
+    """Warn of what a user should know of a fit: copies of rows, shortcomings, an interruption."""
+    if model is not None and model.certificate.inputs.n_duplicates:
+        warnings.warn(
+            f"{model.certificate.inputs.n_duplicates} of the {model.certified_rows.size} certified rows "
+            f"repeat another row of the table. {DUPLICATES_ADVICE}",
+            DuplicateRowsWarning,
+            stacklevel=4,
+        )
+    if model is not None:
+        _warn_of_shortcomings(model.certificate)
+    if result.interrupted:
+        certified = "" if model is None else " and certified"
+        warnings.warn(
+            f"Training was interrupted; the best weights it had found were kept{certified}. "
+            "More epochs might do better. Interrupt twice to abandon a fit.",
+            InterruptedFitWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_shortcomings(certificate: Certificate) -> None:
+    """Warn where the classifier is not shown to be of use; its certificate says it in the same words."""
+    found: dict[type[Warning], bool] = {
+        MajorityNotBeatenWarning: not certificate.beats_majority,
+        ClassNeverAnsweredWarning: bool(certificate.inputs.never_answered),
+    }
+    kinds = [kind for kind, there in found.items() if there]
+    for kind, told in zip(kinds, certificate.shortcomings, strict=True):
+        warnings.warn(told, kind, stacklevel=5)

@@ -1,0 +1,269 @@
+"""Several labels per row, answered by one certified ensemble."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from pbgnet.aggregation import make_aggregation
+from pbgnet.certificates import (
+    MOST_MEMBERS,
+    Inputs,
+    PreparedTable,
+    PriorRecord,
+    Terms,
+    code_for,
+    label_names,
+    target_values,
+)
+from pbgnet.choices import CERTIFICATES
+from pbgnet.estimators.around_fit import choose_device
+from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
+from pbgnet.estimators.courses import hidden_sizes
+from pbgnet.estimators.ensembles import HIDDEN_LAYER_SIZES, ensemble_recipe
+from pbgnet.estimators.images import Layout
+from pbgnet.exceptions import ConstantLabelWarning
+from pbgnet.preprocessing import TablePreprocessor
+from pbgnet.training import FitResult, fit_ensemble
+
+MOST_NAMED = 5
+"""Of the labels that never vary, so many are named."""
+
+
+class PBGNetMultilabelClassifier(CertifiedClassifier):
+    """Binary activated networks that tell which of several labels a row has, with a certificate.
+
+    One ensemble of networks has an output for each label, all from the same hidden layers. It is trained by
+    the log loss, a mean over labels, on a part of the rows, and what it gets wrong is counted on the others.
+    The certificate bounds the share of rows with any wrong label, the error rate of scikit-learn's subset
+    accuracy, and the Hamming loss, the share of wrong labels.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : "auto", int or sequence of int, default="auto"
+        Neurons per hidden layer; empty for a linear classifier. "auto" is 20.
+    confidence : float, default=0.95
+        Probability with which the certificate holds, over the draw of the certified rows.
+    prior_fraction : float, default=0.5
+        Share of the rows that the networks are trained on.
+    n_members : int, default=5
+        Networks: each is trained without one of so many folds, and they answer together.
+    preprocessing : {"auto", "none"}, default="auto"
+        Whether numbers are cut into bins and scaled, as learned from the prior rows, as part of the model.
+        Sparse rows are used as they are.
+    certificate : {"auto", "seeger", "mixture", "vote", "held-out"}, default="auto"
+        The route to the bounds: "held-out", which is "auto", counts; the others are PAC-Bayes bounds on the
+        Hamming loss, from which the share of rows with any wrong label follows times the number of labels.
+    per_label : bool, default=False
+        Also bound the error rate of each label, for "held-out"; all bounds then share delta.
+    constant : {"maurer", "paper"}, default="maurer"
+        Constant of the kl bound: the exact one, or `2 sqrt(n)` as in the paper.
+    n_priors : int, default=1
+        Number of such classifiers among which you select by looking at the certificates or at the certified
+        rows; see the Notes of `PBGNetClassifier`.
+    batch_size : int or "auto", default="auto"
+        Rows per step of Adam; "auto" is 32 to 256.
+    learning_rate : float, default=0.1
+        First learning rate of Adam, which falls to 0; half of it where rows are many.
+    max_epochs : int, default=None
+        Most epochs of Adam; unless given, enough for 800 steps, and 40 at least.
+    weight_decay : float, default=None
+        L2 penalty; chosen by cross-validation unless given.
+    random_state : int, RandomState instance or None, default=None
+        Governs everything random: the split, the first weights, the batches.
+    device : str, default="auto"
+        Where to train; "auto" takes a GPU where there is one. The fitted network is on the CPU.
+    verbose : int, default=0
+        1 for a progress bar on a terminal.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        What is proved about this classifier.
+    certified_model_ : CertifiedModel
+        Network, certificate and split, to save and to verify.
+    network_ : AggregatedNetwork
+        What predicts.
+    history_ : list of dict
+        One record per epoch of training.
+    classes_ : ndarray of shape (n_labels,)
+        The names of the labels: those of the columns of y, or 0, 1 and so on.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from pbgnet.estimators import PBGNetMultilabelClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=400, n_classes=3, random_state=0)
+    >>> classifier = PBGNetMultilabelClassifier(random_state=0, max_epochs=40).fit(X, Y)
+    >>> classifier.predict(X[:2]).shape, classifier.certificate_.hamming_loss.value < 0.3
+    ((2, 3), True)
+    >>> classifier.verify(X, Y).ok
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "hidden_layer_sizes": [
+            StrOptions({"auto"}),
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "prior_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_members": [Interval(Integral, 1, MOST_MEMBERS, closed="both")],
+        "preprocessing": [StrOptions({"auto", "none"})],
+        "certificate": [StrOptions(set(CERTIFICATES))],
+        "per_label": ["boolean"],
+        "constant": [StrOptions({"maurer", "paper"})],
+        "n_priors": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "device": [str],
+        "verbose": ["verbose"],
+    }
+    _several_labels = True
+
+    def __init__(
+        self,
+        hidden_layer_sizes: ArrayLike = "auto",
+        *,
+        confidence: float = 0.95,
+        prior_fraction: float = 0.5,
+        n_members: int = 5,
+        preprocessing: str = "auto",
+        certificate: str = "auto",
+        per_label: bool = False,
+        constant: str = "maurer",
+        n_priors: int = 1,
+        batch_size: int | str = "auto",
+        learning_rate: float = 0.1,
+        max_epochs: int | None = None,
+        weight_decay: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.confidence = confidence
+        self.prior_fraction = prior_fraction
+        self.n_members = n_members
+        self.preprocessing = preprocessing
+        self.certificate = certificate
+        self.per_label = per_label
+        self.constant = constant
+        self.n_priors = n_priors
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags
+
+    def predict(self, X: Any) -> NDArray[np.int64]:  # noqa: N803
+        """Return 1 for each label the vote answers with, 0 for the others: shape (n_samples, n_labels)."""
+        return super().predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the share of drawn networks that answer with each label; no calibrated probability.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), float64
+            `(1 + G) / 2`, columns in the order of `classes_`.
+        """
+        return super().predict_proba(X)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the aggregate G of each label, in [-1, 1], above 0 where the vote answers with it.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_labels)
+        """
+        return super().decision_function(X)
+
+    def labels_of(self, y: Any, table: Any) -> Any:
+        """Return the labels of a table of any types: a matrix, or a table that names them."""
+        return y if hasattr(y, "columns") else target_values(y)
+
+    def inputs_of(
+        self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
+    ) -> Inputs:
+        """Return what stands between a table with these labels and the network; refuse what cannot be."""
+        known = label_names(labels)
+        return Inputs(known, names, preprocessor, code_for(target_values(labels), "auto", len(known)))
+
+    def _sets_rows_apart(self) -> bool:
+        return True
+
+    def _make_preprocessor(self, table: Any) -> TablePreprocessor | None:
+        return None if self.preprocessing == "none" or sparse.issparse(table) else TablePreprocessor()
+
+    def _route(self) -> str:
+        # Its prior is its posterior, so that no bound through several networks can be smaller than the count.
+        return "held-out" if self.certificate == "auto" else str(self.certificate)
+
+    def _terms(self) -> Terms:
+        return Terms(
+            float(self.confidence),
+            int(self.n_priors),
+            self.constant,
+            self._route(),
+            per_label=bool(self.per_label),
+        )
+
+    def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
+        _warn_of_constant_labels(table)
+        recipe = ensemble_recipe(
+            table,
+            Layout(hidden_sizes(self.hidden_layer_sizes, HIDDEN_LAYER_SIZES)),
+            aggregation=make_aggregation("fourier"),
+            n_members=int(self.n_members),
+            learning_rate=float(self.learning_rate),
+            weight_decay=None if self.weight_decay is None else float(self.weight_decay),
+            batch_size=None if self.batch_size == "auto" else int(self.batch_size),
+            max_epochs=None if self.max_epochs is None else int(self.max_epochs),
+            class_weight=None,
+            seeds=seeds,
+            device=choose_device(self.device),
+        )
+        return fit_ensemble(recipe, verbose=int(self.verbose))
+
+    def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
+        text = "trained on the prior rows by minimising the log loss, a mean over labels"
+        return PriorRecord("pretrained", description=text, n_rows=n_prior_rows)
+
+
+def _warn_of_constant_labels(table: PreparedTable) -> None:
+    """Warn of labels that all prior rows have, or none: nothing can be learned of them."""
+    shares = table.apart[1].mean(axis=0)
+    constant = np.flatnonzero((shares == 0) | (shares == 1)).tolist()
+    if not constant:
+        return
+    names = table.inputs.classes.names
+    more = f" and {len(constant) - MOST_NAMED} more" if len(constant) > MOST_NAMED else ""
+    told = ", ".join(names[k] for k in constant[:MOST_NAMED]) + more
+    warnings.warn(
+        f"All prior rows have, or all lack, the label{'s' * (len(constant) > 1)} {told}: it will always be "
+        "answered so.",
+        ConstantLabelWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,82 @@
+"""What is kept of finished runs: a line of JSON each, in a file that is always whole."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pbgnet.exceptions import DamagedFileError
+from pbgnet.files import locked, write_whole
+from pbgnet.records import NonNegative, PositiveCount, Probability, Record, parse_json
+
+
+@dataclass(frozen=True)
+class FinishedRun(Record):
+    """A run and what came out; see `ComparedRun` for what it was.
+
+    Attributes
+    ----------
+    run : str
+        Fingerprint of its description.
+    code : str
+        Version and fingerprint of the code that ran it.
+    certified : float
+        Upper bound on the error rate, at 95 %; of several labels that of rows with any wrong one.
+    route : str
+        How it is proved.
+    test_error : float
+    certified_hamming, test_hamming : float or None
+        The same for the share of wrong labels, where there are several.
+    n_prior, n_certified, n_test : int
+        Numbers of rows.
+    seconds : float
+        Of the fit, certificate included.
+    machine : str
+    finished : str
+        Date and time, UTC.
+    """
+
+    run: str
+    code: str
+    certified: Probability
+    route: str
+    test_error: Probability
+    certified_hamming: Probability | None
+    test_hamming: Probability | None
+    n_prior: PositiveCount
+    n_certified: PositiveCount
+    n_test: PositiveCount
+    seconds: NonNegative
+    machine: str
+    finished: str
+
+
+def read_finished(paths: Iterable[Path]) -> list[FinishedRun]:
+    """Return what files hold, in their order; one that does not exist holds nothing."""
+    return [run for path in paths for run in _read(path)]
+
+
+def append_finished(path: Path, run: FinishedRun) -> None:
+    """Add a run to a file: a kill at any moment leaves the file with it or without it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):
+        lines = [json.dumps(one.to_dict()) for one in [*_read(path), run]]
+        write_whole(path, "".join(f"{line}\n" for line in lines))
+
+
+def _read(path: Path) -> list[FinishedRun]:
+    if not path.exists():
+        return []
+    found = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(f"{path} is not a file of finished runs: it is no text.") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            found.append(FinishedRun.from_dict(parse_json(line)))
+        except DamagedFileError as error:
+            raise DamagedFileError(
+                f"Line {number} of {path} is no finished run: {error} Remove the line; its run is done again."
+            ) from error
+    return found

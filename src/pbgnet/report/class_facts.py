@@ -1,0 +1,84 @@
+"""Classes in words and numbers, be they two or a thousand."""
+
+from collections.abc import Sequence
+
+from pbgnet.certificates import Certificate, round_up
+
+MOST_NAMED = 10
+"""So many classes are named where all are listed."""
+
+MOST_NUMBERS = 4
+"""The bounds of so many classes are key numbers; of more, the largest one is, and the matrix has all."""
+
+KeyNumber = tuple[str, str, str, bool]
+"""Its name in the page, text, meaning, and whether it is in colour."""
+
+
+def listed(labels: Sequence[object]) -> str:
+    """Name the classes, the first few of many.
+
+    Examples
+    --------
+    >>> from pbgnet.report.class_facts import listed
+    >>> listed(("no", "yes")), listed(range(12))
+    ("'no' and 'yes'", '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
+    """
+    names = [repr(label) for label in labels[:MOST_NAMED]]
+    if len(labels) > MOST_NAMED:
+        return f"{', '.join(names)} and {len(labels) - MOST_NAMED} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def told_apart(labels: Sequence[object]) -> str:
+    """Say what is told apart, as in "it tells ...".
+
+    Examples
+    --------
+    >>> from pbgnet.report.class_facts import told_apart
+    >>> told_apart(("no", "yes")), told_apart(("a", "b", "c"))
+    ("'no' from 'yes'", "3 classes apart: 'a', 'b' and 'c'")
+    """
+    if len(labels) == 2:
+        return f"{labels[0]!r} from {labels[1]!r}"
+    return f"{_counted(labels)} apart: {listed(labels)}"
+
+
+def short(text: str, most: int) -> str:
+    """Cut a long text."""
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def title(labels: Sequence[object]) -> str:
+    """Return the title of the page."""
+    if len(labels) == 2:
+        return f"Certificate: {labels[0]} or {labels[1]}"
+    return f"Certificate: {_counted(labels)}"
+
+
+def class_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
+    """Return the bounds on the error rates of the classes, or of many the largest, and on their mean."""
+    claims = certificate.class_conditional
+    if not claims:
+        return ()
+    if len(claims) <= MOST_NUMBERS:
+        numbers = [
+            (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
+            for k, claim in enumerate(claims)
+        ]
+    else:
+        worst = max(claims, key=lambda claim: claim.value)
+        told = f"largest bound on it in a class, {worst.given_class}"
+        numbers = [("worst-class", round_up(worst.value), told, True)]
+    if (balanced := certificate.balanced_error_rate) is not None:
+        told = "bound on the balanced error rate, the mean of the classes"
+        numbers.append(("balanced", round_up(balanced), told, True))
+    return tuple(numbers)
+
+
+def routes(certificate: Certificate) -> str:
+    """Name what is bounded by which route, each once however many classes it is bounded for."""
+    return ", ".join(dict.fromkeys(f"{claim.quantity} by {claim.route}" for claim in certificate.claims))
+
+
+def _counted(labels: Sequence[object]) -> str:
+    return "1 class" if len(labels) == 1 else f"{len(labels)} classes"

@@ -1,0 +1,204 @@
+"""What the page of a network shows."""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from pbgnet.certificates import (
+    Answers,
+    Certificate,
+    CertifiedModel,
+    Claim,
+    LabelledRows,
+    PreparedTable,
+    evaluate,
+    round_up,
+)
+from pbgnet.exceptions import PBGNetWarning
+from pbgnet.networks import Code
+from pbgnet.report.bars import ErrorCount
+from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
+from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
+from pbgnet.report.comparison import comparison_charts
+from pbgnet.report.confusion import confusion_matrix
+from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
+from pbgnet.report.effect_charts import effect_sections, points
+from pbgnet.report.effects import column_effects
+
+MOST_LISTED = 40  # columns whose importance is told in numbers
+
+
+def network_values(
+    model: CertifiedModel,
+    history: Sequence[Record],
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    tested: ErrorCount | None,
+    others: Mapping[str, Claim],
+) -> dict[str, Any]:
+    """Return what the page of a network shows."""
+    certificate = model.certificate
+    answers, subject = _certified_answers(model, X, y), certificate.network
+    right, n_classes = answers.answered == answers.truth, len(model.classes)
+    bins = reliability_bins(model.inputs.shares(answers.output), right)
+    return {
+        "title": title(model.classes),
+        "heading": "A classifier with a certificate",
+        "lead": _lead(model),
+        "predictors": certificate.predictors[:-1],
+        "not_covered": certificate.predictors[-1],
+        "candidates": [],
+        "numbers": _key_numbers(model),
+        "proof_numbers": _proof_numbers(model),
+        "comparison": comparison_charts(certificate, tested, others),
+        **_effect_values(model, X),
+        "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
+        "phases": {
+            phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES
+        },
+        "n_classes": n_classes,
+        "confusion": confusion_matrix(certificate, model.inputs.classes, answers.truth, answers.answered),
+        "margins": margin_chart(answers.margins, right, n_classes),
+        "reliability": reliability_chart(bins, n_classes),
+        "bins": [_bin_texts(bin) for bin in bins],
+        "origin": _origin(model),
+        "fingerprints": [
+            (name.capitalize(), value or "not stated")
+            for name, value in {
+                **vars(certificate.fingerprints),
+                "prior": subject.prior_weights,
+                "posterior": subject.posterior_weights,
+                "inputs": subject.inputs,
+            }.items()
+        ],
+    }
+
+
+def _effect_values(model: CertifiedModel, X: Any) -> dict[str, Any]:  # noqa: N803
+    """Return what the page says of columns, thresholds and categories."""
+    effects, names = column_effects(model, X), model.inputs.classes.names
+    return {
+        "answer": names[1],
+        "n_varied": effects.n_rows,
+        "effects": effect_sections(effects, names),
+        "importances": [
+            (name, points(value, sign=False)) for name, value in effects.importances[:MOST_LISTED]
+        ],
+        "n_columns": len(effects.importances),
+    }
+
+
+def _certified_answers(
+    model: CertifiedModel,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+) -> Answers:
+    """Return what the model answers on the certified rows: known if it was just certified."""
+    if model.answers is not None:
+        return model.answers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
+        table = PreparedTable(LabelledRows(X, y), model.inputs, model.split)
+        return evaluate(model.network, *table.certified, model.inputs.code)
+
+
+def _lead(model: CertifiedModel) -> str:
+    network = model.network.architecture
+    hidden = " and ".join(map(str, network.hidden_layer_sizes)) or "no"
+    several = network.n_members is not None and network.n_members > 1
+    ensemble = f"An ensemble of {network.n_members} binary activated networks"
+    what = ensemble if several else "A binary activated network"
+    return (
+        f"{what} that tells {told_apart(model.classes)}; with a proof of how often it may err. "
+        f"{network.n_features} inputs, {hidden} hidden neurons{' each' if several else ''}, issued "
+        f"{model.certificate.issued_at[:10]}."
+    )
+
+
+def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
+    """Return the numbers that need no theory."""
+    certificate, inputs = model.certificate, model.certificate.inputs
+    errors = f"error rate on the certified rows: {inputs.n_errors} of {inputs.n}"
+    unseen = certificate.error_rate.predictor == "prior's vote"
+    certified = "certified rows, which it has not seen" if unseen else "certified rows"
+    others = "other rows, which it learned from" if unseen else "other rows, for prior and preprocessing"
+    return (
+        ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
+        *class_numbers(certificate),
+        ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
+        ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
+        *_majority_number(certificate),
+        ("certified-rows", str(inputs.n), certified, False),
+        ("prior-rows", str(model.prior_rows.size), others, False),
+    )
+
+
+def _proof_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
+    """Return the numbers that the proof is made of."""
+    certificate, subject = model.certificate, model.certificate.network
+    loss = certificate.linear_loss
+    bound = (
+        () if loss is None else (("bound", round_up(loss.value), "bound on the expected linear loss", True),)
+    )
+    return (
+        *bound,
+        ("route", certificate.words_of(certificate.error_rate), "route to the bound", False),
+        ("risk", f"{subject.empirical_risk:.4f}", "linear loss on the certified rows", False),
+        ("divergence", f"{subject.divergence:.2f}", "divergence from the prior, in nats", False),
+    )
+
+
+def _majority_number(certificate: Certificate) -> tuple[KeyNumber, ...]:
+    majority = certificate.majority
+    if majority is None:
+        return ()
+    words = f"error rate there of always answering {majority.answer}: {majority.n_errors} of {majority.n}"
+    return (("majority", f"{majority.error_rate:.4f}", words, False),)
+
+
+def _confidence_words(certificate: Certificate) -> str:
+    if certificate.n_priors == 1:
+        return "confidence"
+    return f"confidence, shared between {certificate.n_priors} priors"
+
+
+def _bin_texts(bin: Bin) -> tuple[str, ...]:
+    low, high = math.floor(1000 * bin.interval[0]) / 1000, round_up(bin.interval[1], 3)
+    return (
+        f"{bin.low:.2f} to {bin.high:.2f}",
+        str(bin.count),
+        str(bin.right),
+        f"{bin.accuracy:.3f}",
+        f"{low:.3f} to {high}",
+    )
+
+
+def _origin(model: CertifiedModel) -> list[tuple[str, str]]:
+    certificate = model.certificate
+    network, subject = model.network.architecture, certificate.network
+    aggregation, record = subject.aggregation, subject.prior
+    names = model.feature_names or ()
+    shown = ", ".join(names[:30]) + (f" and {len(names) - 30} more" if len(names) > 30 else "")
+    sizes = "-".join(map(str, (network.n_features, *network.hidden_layer_sizes, network.n_outputs)))
+    code, coded = model.inputs.code, []
+    if isinstance(code, Code) and code.n_outputs > 1:
+        coded = [("Code", f"{code.name}: any two classes differ in {code.nearest.min()} outputs or more")]
+    return [
+        ("Classes", listed(model.classes)),
+        ("Columns", shown or f"{network.n_features}, without names"),
+        ("Network", f"{sizes}{', with intercepts' if network.intercept else ''}"),
+        *coded,
+        ("Computed by", f"{aggregation.method}, each layer to within {aggregation.tolerance:g}"),
+        (
+            "Proved numerical error",
+            f"{subject.numerical_error:.1e} of the linear loss, included in the bound",
+        ),
+        ("Routes", routes(certificate)),
+        ("Asked for", certificate.choices.certificate),
+        ("Prior", f"{record.how}: {record.description}" if record.description else record.how),
+        ("Issued", certificate.issued_at),
+        ("Versions", ", ".join(f"{name} {value}" for name, value in vars(certificate.versions).items())),
+    ]
