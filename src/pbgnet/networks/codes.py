@@ -285,9 +285,8 @@ def read_code(data: object) -> AnyCode:
     return code
 
 
-def default_code(n_classes: int) -> str:
-    """Return the name of the code that is used unless another one is asked for."""
-    return "hadamard"
+DEFAULT_CODE = "hadamard"
+"""What is used unless another one is asked for; docs/training.md has the measurements."""
 
 
 def make_code(code: str | ArrayLike | Code, n_classes: int) -> Code:
@@ -303,7 +302,7 @@ def make_code(code: str | ArrayLike | Code, n_classes: int) -> Code:
     """
     count = positive_int("n_classes", n_classes)
     if isinstance(code, str):
-        name = check_name("code", default_code(count) if code == "auto" else code, CODES)
+        name = check_name("code", DEFAULT_CODE if code == "auto" else code, CODES)
         if not 2 <= count <= MOST_CLASSES:
             raise DomainError(f"A code is for 2 to {MOST_CLASSES} classes, got {count}.")
         return Code(CODES[name](count), name)
