@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from typer.testing import CliRunner
 
 from pbgnet.certificates import load_model
+from pbgnet.cli.app import app
 from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_pipeline
 from pbgnet.estimators.images import image_deviation
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.networks import PatchShape
+from pbgnet.report import render_report
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -187,3 +190,13 @@ def test_first_weights_of_large_images_are_wide_and_those_of_filters_are_not(
     images = np.random.default_rng(0).random((40, 20, 20))
     with pytest.raises(SeenError, match=str(deviation)):
         PBGNetClassifier(convolution=convolution, device="cpu").fit(images, np.arange(40) % 4)
+
+
+def test_page_and_command_line_say_how_images_are_cut(fitted, digits, tmp_path):
+    images, y = digits
+    told = str(fitted.network_.architecture.patches)
+    assert told == "8x8x1 in 9 patches of 3x3"
+    page = render_report(fitted.certified_model_, fitted.history_, images.reshape(len(images), -1), y)
+    assert told in page
+    fitted.save(tmp_path / "model")
+    assert CliRunner().invoke(app, ["show", str(tmp_path / "model")]).stdout.count(told) == 1

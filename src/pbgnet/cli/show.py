@@ -39,6 +39,7 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
         ("labels" if loaded.inputs.has_several_labels else "classes", _classes(loaded)),
         ("target", repr(reading.target) if reading.target is not None else "not recorded"),
         ("features", f"{len(names)}: {some(names)}" if names else str(network.n_features)),
+        *(() if network.patches is None else (("images", str(network.patches)),)),
         ("network", f"{sizes}{', with intercepts' if network.intercept else ''}{coded}"),
         ("prior", f"{prior.how}: {prior.description}".rstrip(": ")),
         ("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"),

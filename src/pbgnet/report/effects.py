@@ -117,7 +117,8 @@ Shares = Callable[[NDArray[Any]], NDArray[np.float64]]
 def _shares(model: CertifiedModel, features: Any) -> Shares:
     """Return what computes the shares of all classes, shape (n, c), from cells, in single precision."""
     single = copy.deepcopy(model.network).float()
-    intercept = model.network.architecture.intercept
+    sizes = model.network.architecture
+    options: dict[str, Any] = {"unit": True, "intercept": sizes.intercept, "patches": sizes.patches}
 
     def shares(cells: NDArray[Any]) -> NDArray[np.float64]:
         parts = []
@@ -125,7 +126,7 @@ def _shares(model: CertifiedModel, features: Any) -> Shares:
             part: Any = cells[start : start + CHUNK]
             if isinstance(features, BinnedTable):
                 part = BinnedTable(part, features.book)
-            rows = prepare_rows(part, unit=True, intercept=intercept, dtype=torch.float32, device="cpu")
+            rows = prepare_rows(part, dtype=torch.float32, device="cpu", **options)
             with torch.no_grad():
                 output = single.output(rows, validate_args=False).double().numpy()
             parts.append(model.inputs.shares(output))

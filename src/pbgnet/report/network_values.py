@@ -186,8 +186,10 @@ def _origin(model: CertifiedModel) -> list[tuple[str, str]]:
     code, coded = model.inputs.code, []
     if isinstance(code, Code) and code.n_outputs > 1:
         coded = [("Code", f"{code.name}: any two classes differ in {code.nearest.min()} outputs or more")]
+    images = [] if network.patches is None else [("Images", str(network.patches))]
     return [
         ("Classes", listed(model.classes)),
+        *images,
         ("Columns", shown or f"{network.n_features}, without names"),
         ("Network", f"{sizes}{', with intercepts' if network.intercept else ''}"),
         *coded,
