@@ -51,7 +51,8 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
     prior_fraction : float, default=0.5
         Share of the rows that the networks are trained on.
     n_members : int, default=5
-        Networks: each is trained without one of so many folds, and they answer together.
+        Folds: each network is trained without one of them. The networks of the candidate that is best on
+        the folds, or of the best two, answer together: so many, or twice as many.
     preprocessing : {"auto", "none"}, default="auto"
         Whether numbers are cut into bins and scaled, as learned from the prior rows, as part of the model.
         Sparse rows are used as they are.
@@ -70,7 +71,7 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
     learning_rate : float, default=0.1
         First learning rate of Adam, which falls to 0; half of it where rows are many.
     max_epochs : int, default=None
-        Most epochs of Adam; unless given, enough for 800 steps, and 40 at least.
+        Epochs of Adam; unless given, enough for 1600 steps, and 40 at least.
     weight_decay : float, default=None
         L2 penalty; chosen by cross-validation unless given.
     random_state : int, RandomState instance or None, default=None

@@ -161,12 +161,12 @@ class PBGNetClassifier(CertifiedClassifier):
     Notes
     -----
     For one prior the certificate holds for every posterior at once: `n_restarts`, `solver`, `objective`
-    and `max_epochs` may be chosen freely after looking at certificates (`certificate` may not: "auto"
-    pays for what it looks at). Every further *prior* that could have been chosen costs confidence: other
-    hidden layers, seeds, prior fractions or rows, and for "ensemble" and "pbgnet_pre" everything else that
-    trains the prior: `learning_rate`, `batch_size`, `n_members`, `class_weight` and so on. If you compare k
-    such fits, or let `GridSearchCV` compare them on rows that are certified afterwards, set
-    ``n_priors=k`` in all of them.
+    and `max_epochs` of the paper's algorithms may be chosen freely after looking at certificates
+    (`certificate` may not: "auto" pays for what it looks at). Every further *prior* that could have been
+    chosen costs confidence: other hidden layers, codes, seeds, prior fractions or rows, and for "ensemble"
+    and "pbgnet_pre" everything else that trains the prior: `learning_rate`, `batch_size`, `augmentation`
+    and so on; for "ensemble", which is its own prior, `max_epochs` too. If you compare k such fits, or let
+    `GridSearchCV` compare them on rows that are certified afterwards, set ``n_priors=k`` in all of them.
 
     References
     ----------
