@@ -94,7 +94,8 @@ class PBGNetClassifier(CertifiedClassifier):
         How "pbgnet_pre" trains its prior: 20 epochs of the linear loss as in the paper; or until it is good,
         choosing among several ways on validation rows of its own, after which the bound is minimised by
         L-BFGS alone. "auto" is "paper" for one output, and "thorough" for more: the linear loss is a poor
-        teacher of several classes.
+        teacher of several classes. Several classes with ``certificate="vote"`` keep a thorough prior as it
+        is.
     solver : {"hybrid", "adam"}, default="hybrid"
         How the bound is minimised: Adam with a ramped divergence and then L-BFGS on the exact bound,
         or Adam as in the paper. The loss is always minimised by Adam.
@@ -322,7 +323,9 @@ class PBGNetClassifier(CertifiedClassifier):
         if algorithm.uses_prior_rows:
             prior = PriorTraining.of_restarts(
                 data(table.split.prior_rows),
-                prior_course(self.prior_training, table.n_rows, code.n_outputs, self._batch_size()),
+                prior_course(
+                    self.prior_training, table.n_rows, code.n_outputs, self._batch_size(), self._route()
+                ),
                 float(self.learning_rate),
                 seeds[1],
                 recipe.replicas,

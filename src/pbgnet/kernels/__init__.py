@@ -3,7 +3,7 @@
 from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
 from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.kernels.nodes import FourierNodes
-from pbgnet.kernels.threads import one_thread
+from pbgnet.kernels.threads import one_thread, threads_for
 
 __all__ = [
     "BACKENDS",
@@ -13,5 +13,6 @@ __all__ = [
     "find_kernel",
     "nodes_of_reach",
     "one_thread",
+    "threads_for",
     "use_backend",
 ]

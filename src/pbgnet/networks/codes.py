@@ -12,6 +12,7 @@ for an answer, and outputs are read one by one.
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,11 @@ class Code:
     def separate(self) -> bool:
         """Whether every output answers by itself, as a single one does."""
         return self.n_outputs == 1
+
+    @property
+    def distance(self) -> Fraction:
+        """The share D of outputs in which any two classes differ, at least."""
+        return Fraction(int(self.nearest.min()), self.n_outputs)
 
     @functools.cached_property
     def nearest(self) -> NDArray[np.int64]:

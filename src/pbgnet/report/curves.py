@@ -22,7 +22,9 @@ LOG_FACTOR = 30.0
 
 PHASES = {
     "members": "the log loss is minimised on the prior rows; the mean over the members that were chosen",
-    "prior": "the linear loss is minimised on the prior rows; the result becomes the prior",
+    "members, margins": "the margins of the classes are trained on the prior rows, as far as needed",
+    "prior": "the loss is minimised on the prior rows; the result becomes the prior",
+    "prior, margins": "the margins of the classes are trained on the prior rows, as far as needed",
     "bound": "the bound is minimised on the certified rows, in mini-batches",
     "bound, polish": "the bound is minimised on all certified rows at once",
     "loss": "the linear loss is minimised on the training rows, in mini-batches",
@@ -48,6 +50,7 @@ class Curve:
 
 CURVES = (
     Curve("log-loss", "Log loss", "log_loss", "log_loss"),
+    Curve("margin-loss", "Loss of margins", "margin_loss", "margin_loss"),
     Curve("loss", "Linear loss", "loss", "loss"),
     Curve("divergence", "Divergence from the prior", "divergence", "penalty", "nats"),
     Curve("bound", "Bound on the linear loss", "bound", "objective", is_bound=True),

@@ -76,6 +76,30 @@ def test_every_route_is_verified_and_survives_saving(route: str, tmp_path) -> No
     np.testing.assert_array_equal(loaded.classes_[shares.argmax(axis=1)], loaded.predict(X))
 
 
+def test_a_prior_that_is_kept_is_certified_through_many_more_voters() -> None:
+    """It is settled beforehand that nothing diverges, so that a thousand voters cost no more than one."""
+    code, rng = make_code("auto", 4), np.random.default_rng(0)
+    drawn = draw_network(code, rng)
+    kept = AggregatedNetwork([4 * w.detach() for w in drawn.weights])
+    X, places = make_rows(kept, code, rng, n=600, noise=0.02)
+    options = {"classes": (0, 1, 2, 3), "prior": PriorRecord("given"), "certificate": "vote"}
+    rows = {"prior_rows": range(200), "certified_rows": range(200, 600)}
+    model = certify_network(kept, X, places, **options, **rows)
+    moved = AggregatedNetwork(list(kept.weights), [w + 0.01 for w in kept.prior_weights])
+    other = certify_network(moved, X, places, **options, **rows)
+    claims = [one.certificate.error_rate for one in (model, other)]
+    assert claims[0].settings.n_networks > 10 * claims[1].settings.n_networks
+    assert claims[0].value < claims[1].value
+    told = [
+        any("the posterior is the prior" in line for line in one.certificate.assumptions)
+        for one in (model, other)
+    ]
+    assert told == [True, False]
+    assert verify(model, X, places).ok
+    forged = replace(model.certificate, choices=replace(model.certificate.choices, certificate="auto"))
+    assert not verify(replace(model, certificate=forged), X, places).ok
+
+
 def test_the_stated_errors_are_those_of_predict() -> None:
     model, X, y = certified(certificate="held-out")
     rows = model.certified_rows

@@ -175,6 +175,21 @@ def test_the_history_is_that_of_the_chosen_members():
     assert {record["phase"] for record in result.history} == {"members"}
 
 
+@pytest.mark.parametrize(("many_rows", "losses"), [(4000, {"log loss", "margins"}), (50, {"log loss"})])
+def test_several_classes_go_on_with_their_margins_where_rows_are_few(many_rows, losses):
+    X, _ = circle(90)
+    places = (X[:, 0] > 0).astype(np.int64) + (X[:, 1] > 0)
+    code = make_code("hadamard", 3)
+    rows = prepare_rows(X, unit=True, intercept=True, dtype=torch.float32, device="cpu")
+    data = TrainingData(rows, torch.from_numpy(code.targets(places)).float())
+    course = EnsembleCourse(max_epochs=4, many_rows=many_rows, weight_decay=1e-5)
+    result = fit_ensemble(replace(recipe_of({"standard": data}), code=code, course=course))
+    assert {one["loss"] for one in result.prior_choice.candidates} == losses
+    phases = {record["phase"] for record in result.history}
+    assert phases <= {"members", "members, margins"}
+    assert all("margin_loss" in record for record in result.history if "margins" in record["phase"])
+
+
 @pytest.mark.parametrize(("n", "batch", "decay"), [(100, 32, 3e-5), (1000, 64, 3e-6), (10_000, 256, 3e-7)])
 def test_larger_tables_have_larger_batches_and_smaller_decays(n, batch, decay):
     course = EnsembleCourse()

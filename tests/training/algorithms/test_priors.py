@@ -269,3 +269,53 @@ def test_a_prior_of_four_classes_is_sharpened():
     assert choice.validation_error < 0.1
     assert choice.validation_loss == pytest.approx((1 - choice.margins.mean()) / 2, rel=1e-4)
     assert choice.temperature > 0.1
+
+
+def sharpening_world(n=600, seed=0):
+    """Five classes, by the direction of a point in the plane."""
+    x = np.random.default_rng(seed).normal(size=(n, 2))
+    places = ((np.arctan2(x[:, 1], x[:, 0]) / (2 * np.pi) % 1.0) * 5).astype(np.int64)
+    code = make_code("hadamard", 5)
+    rows = prepare_rows(x, unit=True, intercept=True, dtype=torch.float32, device="cpu")
+    return code, TrainingData(rows, torch.from_numpy(code.targets(places)).float())
+
+
+def classes_prior(sharpen):
+    code, data = sharpening_world()
+    course = dataclasses.replace(QUICK, sharpen=sharpen, weight_decay=(1e-6,), deviations=(3.0,))
+    replicas = Replicas.restarts(1, 0.1, 2)
+    prior = PriorTraining.of_restarts(data, course, 0.1, 2, replicas, code)
+    start = Start.drawn(2, (12,), 1, Fourier(), code.n_outputs)
+    journal = Journal()
+    weights, choice = train_prior(start, prior, course, journal)
+    return code, weights, choice, journal
+
+
+def test_sharpened_priors_agree_with_their_classes_as_far_as_a_bound_needs_it():
+    low = {}
+    for sharpen in (False, True):
+        code, _, choice, journal = classes_prior(sharpen)
+        low[sharpen] = np.mean(choice.margins <= float(1 - code.distance))
+        phases = {record["phase"] for record in journal.history.records}
+        assert ("prior, margins" in phases) == sharpen
+    assert low[True] < 0.75 * low[False], low
+
+
+def test_the_posterior_is_the_prior_where_the_recipe_says_so():
+    code, data = sharpening_world()
+    course = dataclasses.replace(QUICK, weight_decay=(1e-6,), deviations=(3.0,))
+    replicas = Replicas.restarts(1, 0.1, 2)
+    recipe = Recipe(
+        start=Start.drawn(2, (6,), 1, Fourier(), code.n_outputs),
+        replicas=replicas,
+        bound=BoundTerms(DELTA),
+        course=Course(batch_size=32, max_epochs=6, max_iterations=20),
+        solver="hybrid",
+        prior=PriorTraining.of_restarts(data, course, 0.1, 2, replicas, code),
+    )
+    moved = {}
+    for keep in (False, True):
+        kept = dataclasses.replace(recipe, keep_prior=keep)
+        network = ALGORITHMS["pbgnet_pre"].fit(kept, sharpening_world(seed=3)[1]).network
+        moved[keep] = network.divergence().item()
+    assert moved[True] == 0 < moved[False]

@@ -12,10 +12,12 @@ from pbgnet.training.steps import (
     LINEAR,
     Batches,
     LinearLoss,
+    MarginCriterion,
     Portion,
     Seeger,
     SoftmaxCriterion,
     Stepper,
+    criterion_mean,
     log_criterion,
 )
 from pbgnet.training.steps.data import TrainingData
@@ -51,7 +53,7 @@ def test_gradients_of_several_outputs_are_those_of_enumeration(hidden):
     network = make_networks(hidden=hidden)
     reference = AggregatedNetwork(list(network.weights), aggregation=Enumeration())
     rows, y = data.rows.expand(2, -1, -1), data.y.expand(2, -1, -1)
-    for criterion in (LINEAR, SoftmaxCriterion.of(CODE, 2, data.y)):
+    for criterion in (LINEAR, SoftmaxCriterion.of(CODE, 2, data.y), MarginCriterion.of(CODE)):
         found = batch_gradients(network, list(network.weights), rows, y, criterion)
         output = reference.output(rows, validate_args=False)
         slope = criterion.judge(output.detach(), y, None).slope
@@ -170,3 +172,27 @@ def test_each_label_is_judged_by_its_own_logarithm():
     assert torch.allclose(judged.slope, output.grad)
     assert isinstance(log_criterion(CODE, 1, y), SoftmaxCriterion)
     assert not isinstance(log_criterion(make_code("auto", 2), 1, y), SoftmaxCriterion)
+
+
+def test_margins_are_judged_by_their_derivative_and_by_what_the_lemma_needs():
+    """The slope is that of the loss: rows below 1 - D are pushed with nearly all force, sure ones are not."""
+    criterion, target = MarginCriterion.of(CODE), float(1 - CODE.distance)
+    y = torch.from_numpy(CODE.targets(np.zeros(4, dtype=np.int64)))[None].double()
+    agreement = torch.tensor([-1.0, target, 0.9, 1.0], dtype=torch.float64)
+    output = (agreement[None, :, None] * y).requires_grad_()
+    judged = criterion.judge(output, y, None)
+    (slope,) = torch.autograd.grad(judged.loss.sum(), output)
+    torch.testing.assert_close(judged.slope, slope)
+    pushed = -(judged.slope * y).sum(dim=-1)[0] * 4
+    assert pushed[0] > 0.999
+    assert pushed[1] > 0.99, "where an error cannot be excluded"
+    assert pushed[3] < 0.02, "where it can, by far"
+
+
+def test_the_mean_by_a_criterion_is_that_of_all_rows(monkeypatch):
+    data, _ = make_classes()
+    network, criterion = make_networks(), MarginCriterion.of(CODE)
+    expected = criterion.judge(network.output(data.rows).detach(), data.y.expand(2, -1, -1), None).loss
+    torch.testing.assert_close(criterion_mean(network, data, criterion), expected)
+    monkeypatch.setattr("pbgnet.training.steps.evaluation.CHUNK_NUMBERS", {"cpu": 2000})
+    torch.testing.assert_close(criterion_mean(network, data, criterion), expected)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pbgnet.training.steps import threads
+from pbgnet.kernels import threads
 from pbgnet.training.steps.stepper import Stepper
 
 
@@ -55,3 +55,13 @@ def test_weights_do_not_depend_on_the_number_of_threads(two_threads, train):
     torch.set_num_threads(1)
     second, _ = train([0, 1], [0.1, 0.05], epochs=3)
     assert all(torch.equal(u, w) for u, w in zip(first.weights, second.weights, strict=True))
+
+
+def test_what_is_large_among_small_things_gets_the_threads_back(two_threads):
+    with threads.one_thread():
+        with threads.threads_for(threads.LARGE_STEP):
+            assert torch.get_num_threads() == 2
+        with threads.threads_for(threads.LARGE_STEP - 1):
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2

@@ -28,6 +28,7 @@ from pbgnet.certificates.format.version1_words import (
     OWN_LOSS,
     PREDICTOR_WORDS,
     PREPROCESSING_WORDS,
+    PRIOR_KEPT,
     PRIOR_WORDS,
     SPLIT_WORDS,
     SUBJECTS,
@@ -297,6 +298,8 @@ def _choices(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.of_network and len(choices.candidates) == 1:
         route = choices.candidates[0]
         told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
+        if route == "vote" and certificate.network.prior_weights == certificate.network.posterior_weights:
+            told.append(PRIOR_KEPT)
     seed = certificate.network.aggregation.seed if certificate.of_network else None
     if seed is not None:
         told.append(f"The seed of the sign vectors, {seed}, was fixed beforehand: no other was tried.")

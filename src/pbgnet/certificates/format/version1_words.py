@@ -88,6 +88,8 @@ PRIOR_WORDS = {
     "given": "The prior was given by the user, who vouches that it does not depend on the certified rows.",
 }
 
+PRIOR_KEPT = "That the posterior is the prior as it is was settled before the certified rows were looked at."
+
 MOST_NAMED = 5
 """Of the classes that are never answered, so many are named."""
 

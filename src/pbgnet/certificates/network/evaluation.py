@@ -14,6 +14,7 @@ from torch import Tensor
 from pbgnet.aggregation import DEFAULT_TOLERANCE, Fourier
 from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UncertifiedError
+from pbgnet.kernels import threads_for
 from pbgnet.networks import AggregatedNetwork, AnyCode, Code, LabelCode, PreparedRows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import refuse_masked
@@ -66,7 +67,8 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
     if x.shape[1] != n_features:
         raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
     step = _rows_at_a_time(network)
-    parts = [network.output(prepared(network, x, start, start + step)) for start in range(0, n, step)]
+    with threads_for(min(n, step) * _multiplications(network)):
+        parts = [network.output(prepared(network, x, start, start + step)) for start in range(0, n, step)]
     if not parts:
         return network.architecture.as_output(torch.zeros(0, network.architecture.n_outputs).double())
     return torch.cat(parts)
@@ -151,9 +153,9 @@ class Answers:
         """The share of outputs in which the class of a row differs from any other, at least."""
         if isinstance(self.code, LabelCode):
             return Fraction(1)  # a label is looked at through its own output alone
-        nearest = self.code.nearest
-        differing = nearest.min() if self.among is None else nearest[self.among]
-        return Fraction(int(differing), self.code.n_outputs)
+        if self.among is None:
+            return self.code.distance
+        return Fraction(int(self.code.nearest[self.among]), self.code.n_outputs)
 
     @functools.cached_property
     def measured(self) -> Measured:
@@ -292,13 +294,24 @@ def row_count(x: Any) -> int:
 
 
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
+    n_members = network.architecture.n_members or 1
+    return max(1, min(CHUNK, WORKSPACE // (n_members * max(_values_per_neuron(network)))))
+
+
+def _values_per_neuron(network: AggregatedNetwork) -> list[int]:
+    """Return how many numbers each layer computes for a row and an input: one, or one for each node."""
     first, *rest = network.layers
-    costs = [
+    return [
         first.n_neurons,
         *(layer.n_neurons * Fourier().nodes(layer.weight).largest_count for layer in rest),
     ]
-    n_members = network.architecture.n_members or 1
-    return max(1, min(CHUNK, WORKSPACE // (n_members * max(costs))))
+
+
+def _multiplications(network: AggregatedNetwork) -> int:
+    """Return about how many an answer to one row takes."""
+    inputs = [layer.weight.shape[-1] for layer in network.layers]
+    values = _values_per_neuron(network)
+    return (network.architecture.n_members or 1) * sum(n * v for n, v in zip(inputs, values, strict=True))
 
 
 def prepared(network: AggregatedNetwork, x: Any, start: int, stop: int) -> PreparedRows:

@@ -17,6 +17,7 @@ from pbgnet.certificates.routes import (
     ANY_ERROR,
     CANDIDATES,
     ERROR_RATE,
+    EXPECTED_DIVERGENCE,
     HAMMING_LOSS,
     ROUTES,
     Claim,
@@ -151,7 +152,12 @@ def decide(situation: Situation, terms: Terms) -> Decision:
     choices = Choices(terms.certificate, (), unions(terms, candidates, names, several), candidates)
     share = split_delta(terms.delta_per_prior, choices.n_shares)
     foresight = Foresight(
-        situation.prior.n, share, situation.margins, terms.constant, situation.prior.distance
+        situation.prior.n,
+        share,
+        situation.margins,
+        terms.constant,
+        situation.prior.distance,
+        divergence=expected_divergence(terms.certificate, situation.has_posterior),
     )
     proposals = {name: propose(name, foresight, several) for name in candidates}
     rates = {name: situation.claim(proposals[name][-1], share).value for name in candidates}
@@ -170,6 +176,14 @@ def decide(situation: Situation, terms: Terms) -> Decision:
         replace(choices, on_prior_rows=chosen_on_prior_rows(terms.certificate, foresight, several)),
         deploys_prior=winner == "held-out",
     )
+
+
+def expected_divergence(certificate: str, has_posterior: bool) -> float:
+    """Return the divergence that settings are chosen for.
+
+    Whoever asks for the vote, and keeps the prior as it is, knows beforehand that there is none.
+    """
+    return 0.0 if certificate == "vote" and not has_posterior else EXPECTED_DIVERGENCE
 
 
 def propose(name: str, foresight: Foresight, several_labels: bool = False) -> tuple[Proposal, ...]:

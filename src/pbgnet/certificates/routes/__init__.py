@@ -2,6 +2,7 @@
 
 from pbgnet.certificates.routes.base import (
     ERROR_RATE,
+    EXPECTED_DIVERGENCE,
     HAMMING_LOSS,
     LINEAR_LOSS,
     Evidence,
@@ -28,6 +29,7 @@ __all__ = [
     "ANY_ERROR",
     "CANDIDATES",
     "ERROR_RATE",
+    "EXPECTED_DIVERGENCE",
     "FIXED_GRID",
     "HAMMING_LOSS",
     "HELD_OUT_LOSS",

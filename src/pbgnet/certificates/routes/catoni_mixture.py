@@ -4,7 +4,7 @@ import numpy as np
 
 from pbgnet.bounds import catoni_grid
 from pbgnet.certificates.routes.base import Foresight
-from pbgnet.certificates.routes.pac_bayes import EXPECTED_DIVERGENCE, FIXED_GRID, LossSettings
+from pbgnet.certificates.routes.pac_bayes import FIXED_GRID, LossSettings
 from pbgnet.certificates.routes.seeger import Seeger
 
 
@@ -19,7 +19,7 @@ class CatoniMixture(Seeger):
         if foresight.losses is None:
             return LossSettings(c=FIXED_GRID)
         risk = float(np.mean(foresight.losses))
-        grid = catoni_grid(risk, EXPECTED_DIVERGENCE, foresight.n, foresight.delta)
+        grid = catoni_grid(risk, foresight.divergence, foresight.n, foresight.delta)
         return LossSettings(c=tuple(grid.tolist()))
 
     def chosen(self, settings: LossSettings) -> tuple[str, ...]:

@@ -13,10 +13,6 @@ from pbgnet.certificates.routes.measured import Measured, risk_ceiling
 from pbgnet.exceptions import DomainError
 from pbgnet.records import Limits, NonNegative, OpenProbability, Positive, PositiveCount, Probability
 
-EXPECTED_DIVERGENCE = 1.0
-"""Divergence of a posterior from a trained prior that settings are chosen for, in nats: fixed here because
-the posterior is trained on the certified rows. Measured on the paper's data: 0.1 to 2."""
-
 FIXED_GRID = tuple((2.0 ** np.arange(-6, 4)).tolist())
 """Trade-offs C of the mixture where there are no prior rows to choose them on. They belong to the format of
 certificates: `verify` would refuse others."""

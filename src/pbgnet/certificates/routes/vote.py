@@ -9,7 +9,6 @@ from pbgnet.bounds import catoni_grid, choose_vote, vote_bound, vote_loss_error,
 from pbgnet.certificates.routes.base import ERROR_RATE, Evidence, Foresight, Route, Settings
 from pbgnet.certificates.routes.measured import Measured, mean_loss
 from pbgnet.certificates.routes.pac_bayes import (
-    EXPECTED_DIVERGENCE,
     FIXED_GRID,
     LossSettings,
     PosteriorEvidence,
@@ -51,7 +50,7 @@ class Vote(Route):
         mixture, kl = (
             choose_vote(
                 foresight.margins.ravel(),
-                EXPECTED_DIVERGENCE,
+                foresight.divergence,
                 n,
                 delta,
                 mixture=mixture,
@@ -61,7 +60,7 @@ class Vote(Route):
         )
         if kl.expected_bound < mixture.expected_bound:
             return VoteSettings(constant="maurer", n_networks=kl.n_networks, n_right=kl.n_right)
-        total = mixture.n_networks * EXPECTED_DIVERGENCE
+        total = mixture.n_networks * foresight.divergence
         c = tuple(catoni_grid(mixture.expected_risk, total, n, delta).tolist())
         return VoteSettings(c=c, n_networks=mixture.n_networks, n_right=mixture.n_right)
 

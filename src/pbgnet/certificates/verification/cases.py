@@ -22,6 +22,7 @@ from pbgnet.certificates.network import (
     CertifiedModel,
     Situation,
     Terms,
+    expected_divergence,
     learned_from,
     situation_of,
 )
@@ -152,7 +153,13 @@ class NetworkCase(Case):
         stated = self.certificate
         share = split_delta(stated.delta_per_prior, stated.choices.n_shares)
         distance = self.situation.prior.distance
-        return Foresight(stated.inputs.n, share, self.situation.margins, distance=distance)
+        return Foresight(
+            stated.inputs.n,
+            share,
+            self.situation.margins,
+            distance=distance,
+            divergence=expected_divergence(stated.choices.certificate, self.situation.has_posterior),
+        )
 
     @property
     def answers(self) -> Answers:

@@ -33,11 +33,16 @@ def main_course(solver: Solver, n_rows: int, batch_size: int | None, max_epochs:
     return course if max_epochs is None else replace(course, max_epochs=max_epochs)
 
 
-def prior_course(kind: str, n_rows: int, n_outputs: int, batch_size: int | None) -> Course | PriorCourse:
-    """Return the course of a prior: "paper", "thorough", or "auto", which is thorough for several outputs."""
+def prior_course(
+    kind: str, n_rows: int, n_outputs: int, batch_size: int | None, route: str
+) -> Course | PriorCourse:
+    """Return the course of a prior: "paper", "thorough", or "auto", which is thorough for several outputs.
+
+    Where a bound will go through drawn networks, by its route, a thorough one sharpens several outputs.
+    """
+    course: Course | PriorCourse = _paper_course(n_rows, PRETRAINING_EPOCHS)
     if kind == "thorough" or (kind == "auto" and n_outputs > 1):
-        return PriorCourse()
-    course = _paper_course(n_rows, PRETRAINING_EPOCHS)
+        course = PriorCourse(sharpen=route in ("vote", "seeger", "mixture"))
     return course if batch_size is None else replace(course, batch_size=batch_size)
 
 

@@ -64,4 +64,5 @@ def paper_recipe(
         course=main_course(solver, n_rows, batch_size, classifier.max_epochs),
         solver=solver.name,
         epochs=EpochChoice(VALIDATION_FRACTION, seeds[1], (algorithm.rule,)),
+        keep_prior=classifier.certificate == "vote" and table.inputs.code.n_outputs > 1,
     )

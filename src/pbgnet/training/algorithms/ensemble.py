@@ -2,9 +2,10 @@
 
 What is certified by counting errors on other rows needs no bound in its training, only a good classifier. So
 the loss is the logarithm of the chance that a drawn network is right, a mean over several labels, or for
-several classes their cross-entropy; the learning rate falls to 0, and what is best chosen by looking is
-chosen by cross-validation: how numbers are encoded, and the weight decay. The networks of the best pair of
-candidates are the members, so nothing has to be trained again.
+several classes their cross-entropy and then their margins; the learning rate falls to 0, and what is best
+chosen by looking is chosen by cross-validation: how numbers are encoded, the weight decay, and whether
+margins were trained. The networks of the best pair of candidates are the members, so nothing has to be
+trained again.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbgnet.networks import AggregatedNetwork, initial_weights
+from pbgnet.networks import AggregatedNetwork, Code, initial_weights
 from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe
 from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
 from pbgnet.training.algorithms.selection import nan_last
@@ -23,16 +24,15 @@ from pbgnet.training.algorithms.trained import FitResult
 from pbgnet.training.solvers import Course, History, Journal, LinearDecay, Problem, Progress, fit
 from pbgnet.training.steps import (
     FIRST_TEMPERATURE,
+    Criterion,
     LinearLoss,
+    MarginCriterion,
     TrainingData,
     log_criterion,
 )
 
 # Second words of the seeds for the batches, and for the folds.
 BATCHES, FOLDS = 1, 2
-
-# What records call the loss that is minimised here, which elsewhere is the linear one.
-NAMES = {"loss": "log_loss"}
 
 
 def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
@@ -118,10 +118,12 @@ class _Candidate:
     weights: list[Tensor]  # shapes (members, m, d)
     answers: HeldAnswers
     records: list[dict[str, float | int | str | Tensor]]
+    sharpened: bool = False  # whether margins were trained after the cross-entropy
 
     def described(self) -> dict[str, str | float]:
         return {
             "encoding": self.encoding,
+            "loss": "margins" if self.sharpened else "log loss",
             "weight_decay": self.weight_decay,
             "validation_loss": self.answers.loss,
         }
@@ -150,45 +152,77 @@ def _best(tried: Sequence[_Candidate], most: int) -> Sequence[_Candidate]:
 def _train(
     recipe: EnsembleRecipe, encoding: str, decays: Sequence[float], folds: _Folds, journal: Journal
 ) -> list[_Candidate]:
-    """Train the members of all folds for every decay, side by side."""
+    """Train the members of all folds for every decay, side by side.
+
+    Where rows are few, several classes go on to train their margins; both the members before and those after
+    are candidates.
+    """
     data, course = recipe.examples[encoding], recipe.course
     n_members, n_pool = folds.pools.shape
-    first = _first_weights(recipe, data, folds)
-    repeated = [torch.cat([w] * len(decays)) for w in first]
+    repeated = [torch.cat([w] * len(decays)) for w in _first_weights(recipe, data, folds)]
     network = AggregatedNetwork(repeated, aggregation=recipe.aggregation, patches=recipe.patches)
-    of_replica = np.repeat(decays, n_members)
-    rate = course.rate_of(recipe.learning_rate, n_pool)
-    rates = torch.full((len(of_replica),), rate, dtype=torch.float64, device=data.y.device)
+    rates = torch.full(
+        (len(decays) * n_members,),
+        course.rate_of(recipe.learning_rate, n_pool),
+        dtype=torch.float64,
+        device=data.y.device,
+    )
     own = Journal(History(), journal.progress, journal.interrupted)
     n_epochs = course.n_epochs(n_pool)
-    problem = Problem(
-        network,
-        data,
-        LinearLoss.of(list(network.weights), rates.new_tensor(of_replica)),
-        folds.seeds.repeat(len(decays)),
-        rates,
-        criterion=log_criterion(recipe.code, len(of_replica), data.y),
-        pools=folds.pools.repeat(len(decays), 1),
-        augmentation=recipe.augmentation,
-    )
-    fit(
-        problem,
-        Course(course.batch_size_of(n_pool), n_epochs),
-        own,
-        _phase(recipe, encoding),
-        callbacks=[LinearDecay(n_epochs, final=0.0)],
-    )
+
+    def descend(criterion: Criterion, phase: str) -> None:
+        problem = Problem(
+            network,
+            data,
+            LinearLoss.of(list(network.weights), rates.new_tensor(np.repeat(decays, n_members))),
+            folds.seeds.repeat(len(decays)),
+            rates,
+            criterion=criterion,
+            pools=folds.pools.repeat(len(decays), 1),
+            augmentation=recipe.augmentation,
+        )
+        falling = LinearDecay(n_epochs, final=0.0)
+        fit(problem, Course(course.batch_size_of(n_pool), n_epochs), own, phase, callbacks=[falling])
+
+    phase = _phase(recipe, encoding)
+    descend(log_criterion(recipe.code, len(rates), data.y), phase)
+    found = _candidates(network, recipe, encoding, decays, folds, own.history)
+    if _sharpens(recipe, folds) and not own.interrupted:
+        assert isinstance(recipe.code, Code)
+        descend(MarginCriterion.of(recipe.code), f"{phase}, margins")
+        found += _candidates(network, recipe, encoding, decays, folds, own.history, sharpened=True)
     journal.interrupted = own.interrupted
-    weights = [w.detach().reshape(len(decays), n_members, *w.shape[1:]) for w in network.weights]
-    part = recipe.parts.get(encoding)
+    return found
+
+
+def _sharpens(recipe: EnsembleRecipe, folds: _Folds) -> bool:
+    several_classes = isinstance(recipe.code, Code) and not recipe.code.separate
+    weighted = next(iter(recipe.examples.values())).weight is not None
+    return several_classes and not weighted and folds.n_rows < recipe.course.many_rows
+
+
+def _candidates(
+    network: AggregatedNetwork,
+    recipe: EnsembleRecipe,
+    encoding: str,
+    decays: Sequence[float],
+    folds: _Folds,
+    history: History,
+    *,
+    sharpened: bool = False,
+) -> list[_Candidate]:
+    """Return the members as they are now, one candidate for each decay."""
+    n_members, part = len(folds.held), recipe.parts.get(encoding)
+    weights = [w.detach().clone().reshape(len(decays), n_members, *w.shape[1:]) for w in network.weights]
     return [
         _Candidate(
             encoding,
             encoding if part is None else part.whole,
             float(decay),
             [weights[0][k] if part is None else part.widened(weights[0][k]), *(w[k] for w in weights[1:])],
-            _ask([w[k] for w in weights], recipe, data, folds),
-            _mean_records(own.history, slice(k * n_members, (k + 1) * n_members)),
+            _ask([w[k] for w in weights], recipe, recipe.examples[encoding], folds),
+            _mean_records(history, slice(k * n_members, (k + 1) * n_members)),
+            sharpened,
         )
         for k, decay in enumerate(decays)
     ]
@@ -259,9 +293,9 @@ def _mean_records(history: History, replicas: slice) -> list[dict[str, float | i
     """Return the records of some members as those of one network, their mean, under names of their own."""
     return [
         {
-            NAMES.get(key, key): value[replicas].double().mean()[None] if isinstance(value, Tensor) else value
+            key: value[replicas].double().mean()[None] if isinstance(value, Tensor) else value
             for key, value in record.items()
         }
-        | {"phase": "members"}
+        | {"phase": "members, margins" if str(record["phase"]).endswith("margins") else "members"}
         for record in history.records
     ]

@@ -33,6 +33,10 @@ class PriorCourse:
     first_factors, later_factors : tuple of float
         Candidates for what the weights of the first layer, and of the others, are multiplied by in the
         end. Large ones saturate the margins, so that the linear loss comes near the error rate.
+    sharpen : bool
+        Whether several classes are trained once more as long, without decay, until rows agree with their
+        class as far as a bound through drawn voters needs it. The cross-entropy leaves outputs soft; a count
+        of errors does not mind.
     """
 
     deviations: tuple[float, ...] = (1.0, 3.0)
@@ -45,6 +49,7 @@ class PriorCourse:
     validation_fraction: float = 0.2
     first_factors: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
     later_factors: tuple[float, ...] = (1.0, 4.0, 16.0)
+    sharpen: bool = False
 
     def n_epochs(self, n_rows: int) -> int:
         """Return the number of epochs for a number of rows."""

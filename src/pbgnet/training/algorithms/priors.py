@@ -13,13 +13,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbgnet.networks import AggregatedNetwork
+from pbgnet.networks import AggregatedNetwork, Code
 from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
 from pbgnet.training.algorithms.prior_course import PriorChoice, PriorCourse
 from pbgnet.training.algorithms.recipe import PriorTraining, Start
 from pbgnet.training.algorithms.selection import best_replica, nan_last
 from pbgnet.training.solvers import Course, Journal, LinearDecay, Problem, fit
-from pbgnet.training.steps import LINEAR, LinearLoss, TrainingData, empirical_loss, log_criterion
+from pbgnet.training.steps import (
+    LINEAR,
+    Criterion,
+    LinearLoss,
+    MarginCriterion,
+    TrainingData,
+    criterion_mean,
+    log_criterion,
+)
 
 Candidate = tuple[float, float]
 """One way to train: a deviation and a weight decay."""
@@ -37,7 +45,7 @@ def train_prior(
     held, used = examples.shares(course.validation_fraction, prior.validation_seed)
     n_epochs = course.n_epochs(len(used))
     trial = _train(start, prior, course, candidates, used, n_epochs, journal, "prior, choice")
-    factors, losses = _best_factors(course, trial, held)
+    factors, losses = _best_factors(course, trial, held, _last_criterion(prior, course))
     best = best_replica(losses)
     chosen = torch.tensor([best], device=losses.device)
     journal.history.take(chosen)
@@ -74,8 +82,8 @@ def _train(
     """Train all candidates side by side; they share seeds of weights and batches.
 
     One output is trained by the linear loss. It is a poor teacher of several, which learn by the
-    cross-entropy of the classes, or by the log loss of each label; their outputs are then soft, until the
-    factors sharpen them.
+    cross-entropy of the classes, or by the log loss of each label. Their outputs are then soft, until the
+    margins are trained as well, or the factors sharpen them.
     """
     deviations, decays = zip(*candidates, strict=True)
     weights = [
@@ -84,17 +92,30 @@ def _train(
     ]
     network = AggregatedNetwork(weights, aggregation=start.aggregation, patches=examples.patches)
     rates = prior.learning_rate[:1].repeat(len(candidates))
-    objective = LinearLoss.of(list(network.weights), rates.new_tensor(decays))
     seeds = torch.full_like(rates, prior.batch_seed, dtype=torch.int64)
-    criterion = LINEAR
-    if prior.code.n_outputs > 1:
-        criterion = log_criterion(prior.code, len(candidates), examples.y)
-    problem = Problem(
-        network, examples, objective, seeds, rates, criterion=criterion, augmentation=prior.augmentation
-    )
-    decay = LinearDecay(n_epochs, course.last_rate)
-    fit(problem, Course(course.batch_size, n_epochs), journal, phase, callbacks=[decay])
+
+    def descend(criterion: Criterion, decay: Tensor, name: str) -> None:
+        objective = LinearLoss.of(list(network.weights), decay)
+        problem = Problem(
+            network, examples, objective, seeds, rates, criterion=criterion, augmentation=prior.augmentation
+        )
+        falling = LinearDecay(n_epochs, course.last_rate)
+        fit(problem, Course(course.batch_size, n_epochs), journal, name, callbacks=[falling])
+
+    first = LINEAR if prior.code.n_outputs == 1 else log_criterion(prior.code, len(candidates), examples.y)
+    descend(first, rates.new_tensor(decays), phase)
+    last = _last_criterion(prior, course)
+    if last is not LINEAR and not journal.interrupted:
+        descend(last, torch.zeros_like(rates), f"{phase}, margins")
     return network
+
+
+def _last_criterion(prior: PriorTraining, course: PriorCourse) -> Criterion:
+    """Return what judges a prior in the end: the linear loss, or the margins of classes to be sharpened."""
+    code = prior.code
+    if course.sharpen and isinstance(code, Code) and not code.separate:
+        return MarginCriterion.of(code)
+    return LINEAR
 
 
 def _spread(weight: Tensor, deviation: float) -> Tensor:
@@ -107,11 +128,11 @@ def _spread(weight: Tensor, deviation: float) -> Tensor:
 
 
 def _best_factors(
-    course: PriorCourse, network: AggregatedNetwork, held: TrainingData
+    course: PriorCourse, network: AggregatedNetwork, held: TrainingData, criterion: Criterion
 ) -> tuple[list[tuple[float, float]], Tensor]:
     """Return, for each replica, the factors with the smallest loss on the validation rows, and that loss."""
     pairs = list(itertools.product(course.first_factors, course.later_factors))
-    losses = torch.stack([empirical_loss(_multiplied(network, *pair), held) for pair in pairs])
+    losses = torch.stack([criterion_mean(_multiplied(network, *pair), held, criterion) for pair in pairs])
     smallest, index = nan_last(losses).min(dim=0)
     diverged = losses.isnan().all(dim=0)
     return [pairs[i] for i in index.tolist()], torch.where(diverged, torch.nan, smallest)

@@ -227,6 +227,9 @@ class Recipe:
         For trainings that minimise the loss.
     prior : PriorTraining, optional
         For the training from a prior that is trained before.
+    keep_prior : bool
+        Whether a prior that is trained thoroughly is the posterior as well. A bound through thousands of
+        drawn voters counts the divergence thousands of times: nothing is worth a step away from the prior.
     """
 
     start: Start
@@ -236,3 +239,4 @@ class Recipe:
     solver: str = "adam"
     epochs: EpochChoice | None = None
     prior: PriorTraining | None = None
+    keep_prior: bool = False

@@ -127,13 +127,13 @@ def _train_from_thorough_prior(
 
     Adam would leave such a prior at once and pay for the way back. L-BFGS takes no step that does not
     lower the bound, so the posterior is never worse than the prior itself. It needs an exact objective;
-    where the aggregate is estimated the posterior is the prior.
+    where the aggregate is estimated the posterior is the prior, as where the recipe says so.
     """
     weights, choice = train_prior(recipe.start, prior, course, journal)
     network = Start(weights, recipe.start.aggregation).network(1, examples)
     exact = recipe.bound.seeger(network.prior_weights, len(examples))
     rates = torch.zeros_like(prior.learning_rate[:1])
     problem = Problem(network, examples, exact, recipe.replicas.batch_seeds[:1], rates)
-    if not network.generators():
+    if not network.generators() and not recipe.keep_prior:
         polish(problem, recipe.course.max_iterations, journal, "bound, polish")
     return replace(_of_bound(network, problem, rates), prior_choice=choice)

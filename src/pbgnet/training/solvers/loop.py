@@ -55,9 +55,9 @@ def fit(
             rate = torch.where(state.finished, 0.0, state.learning_rate)[state.members]
             weights_of_penalty = [ramp(state.epoch + i / n_steps) for i in range(n_steps)]
             with threads_for_steps(stepper.network, batches):
-                record = {"loss": stepper.epoch(state.epoch, rate, weights_of_penalty)}
-            record["penalty"] = stepper.objective.penalty(stepper.weights)
-            record["objective"] = stepper.objective.value(record["loss"], record["penalty"])
+                loss = stepper.epoch(state.epoch, rate, weights_of_penalty)
+            record = {problem.criterion.name: loss, "penalty": stepper.objective.penalty(stepper.weights)}
+            record["objective"] = stepper.objective.value(loss, record["penalty"])
             record |= problem.measure(stepper.network, record)
             wait_for(record["objective"])
             _enter(record, state)

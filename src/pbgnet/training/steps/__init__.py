@@ -6,6 +6,7 @@ from pbgnet.training.steps.criteria import (
     FIRST_TEMPERATURE,
     LINEAR,
     Criterion,
+    MarginCriterion,
     SoftmaxCriterion,
     log_criterion,
 )
@@ -13,6 +14,7 @@ from pbgnet.training.steps.data import Batches, TrainingData
 from pbgnet.training.steps.evaluation import (
     Trainable,
     capturable,
+    criterion_mean,
     empirical_loss,
     empirical_means,
     loss_and_gradients,
@@ -36,6 +38,7 @@ __all__ = [
     "Criterion",
     "FixedTradeOff",
     "LinearLoss",
+    "MarginCriterion",
     "Objective",
     "Portion",
     "Seeger",
@@ -44,6 +47,7 @@ __all__ = [
     "Trainable",
     "TrainingData",
     "capturable",
+    "criterion_mean",
     "empirical_loss",
     "empirical_means",
     "is_out_of_memory",

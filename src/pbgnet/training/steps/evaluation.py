@@ -116,6 +116,22 @@ def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Te
     return sums / data.y.numel()
 
 
+@torch.no_grad()
+def criterion_mean(network: Trainable, data: TrainingData, criterion: Criterion) -> Tensor:
+    """Mean loss by a criterion over all rows, which count alike: float64, shape (R,)."""
+    portion = _portion(network, data)
+    mean = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
+
+    def add_up() -> None:
+        mean.zero_()
+        for part in data.chunks(portion.size):
+            output = network.output(part.rows, validate_args=False)
+            mean.add_(criterion.judge(output, part.y, None).loss, alpha=len(part) / len(data))
+
+    portion.attempt(add_up)
+    return mean
+
+
 def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:
     """Mean linear loss over all rows and outputs (R,), and its gradient in every weight matrix."""
     weights = list(network.weights)

@@ -2,23 +2,15 @@
 
 from contextlib import AbstractContextManager, nullcontext
 
-from pbgnet.kernels import one_thread
+from pbgnet.kernels import threads_for
 from pbgnet.networks import BinnedRows
 from pbgnet.training.steps.data import Batches
 from pbgnet.training.steps.evaluation import Trainable
 
-LARGE_STEP = 1 << 28
-"""From so many multiplications on, about 30 ms on one core, a step is given all threads.
-
-Where other programs kept both cores busy, steps of 0.03 to 200 million multiplications took 4 to 35 times as
-long with two threads as with one, and steps of 1.6 billion 1.4 times. Two threads cannot gain more than
-a factor of 2."""
-
 
 def threads_for_steps(network: Trainable, batches: Batches) -> AbstractContextManager[None]:
-    """Return a context for the steps of an epoch: `one_thread` where they are small, and run on a CPU."""
-    large = batches.seeds.is_cuda or _multiplications(network, batches) >= LARGE_STEP
-    return nullcontext() if large else one_thread()
+    """Return a context for the steps of an epoch, which have one thread where they are small, on a CPU."""
+    return nullcontext() if batches.seeds.is_cuda else threads_for(_multiplications(network, batches))
 
 
 def _multiplications(network: Trainable, batches: Batches) -> int:
