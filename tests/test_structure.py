@@ -30,6 +30,7 @@ ROOMS = [
     "training",
     "estimators",
     "pages",
+    "planning",
     "experiments",
     "report",
     "cli",

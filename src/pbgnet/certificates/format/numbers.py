@@ -15,7 +15,7 @@ def round_up(value: float, digits: int = 4) -> str:
     '0.2500'
     """
     # Decimal(float) is exact: the double nearest to 0.04 lies above it, hence 0.0401.
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+    return format(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING), "f")
 
 
 def percent_up(value: float) -> str:
