@@ -53,9 +53,9 @@ def test_only_answered_rows_count():
 @pytest.mark.parametrize("share", [0.05, 0.6, 1.0])
 def test_the_chance_is_that_of_drawn_rows(share):
     goal, n, rng = make_goal(0.02, 0.06), int(320 / share), np.random.default_rng(1)
-    own = rng.binomial(n, share, size=20_000)
+    own = rng.binomial(n, share, size=4_000)
     reached = clopper_pearson_bound(rng.binomial(own, 0.02), np.maximum(own, 1), goal.delta) <= 0.06
-    assert chance_of_claim(goal, n, share) == pytest.approx(np.mean(reached), abs=0.015)
+    assert chance_of_claim(goal, n, share) == pytest.approx(np.mean(reached), abs=0.03)
 
 
 def test_rows_with_a_chance_have_it():
