@@ -14,6 +14,7 @@ from pbgnet import (
     bounds,
     certificates,
     datasets,
+    declaration,
     estimators,
     export,
     networks,
@@ -300,6 +301,19 @@ def _calls_of_certificates(world):
         fit_table: {"X": X, "max_categories": 255, "parse_numbers": False},
         table.transform: {"X": X},
         pbgnet.TablePreprocessor.from_dict: {"data": table.to_dict()},
+        declaration.declare: {
+            "certified": world.predictions,
+            "answers": {"purpose": "To try."},
+            "folder": "model",
+            "target": "y",
+        },
+        declaration.write_declaration: {
+            "path": world.folder / "declaration.md",
+            "declaration": declaration.declare(world.model),
+            "overwrite": True,
+        },
+        declaration.to_markdown: {"declaration": declaration.declare(world.model)},
+        declaration.to_html: {"declaration": declaration.declare(world.model)},
         report.render_report: {"model": world.model, "history": [], **pairs, "tested": (1, 20)},
     }
 
@@ -440,6 +454,7 @@ def test_no_public_name_is_left_out(calls):
         estimators,
         export,
         planning,
+        declaration,
         report,
     )
     walked = {part for function in calls for part in function.__qualname__.split(".")} | FITTED

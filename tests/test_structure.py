@@ -33,6 +33,7 @@ ROOMS = [
     "planning",
     "experiments",
     "report",
+    "declaration",
     "cli",
 ]
 ROOMS_OF = {

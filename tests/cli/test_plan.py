@@ -44,13 +44,13 @@ def test_classes_groups_and_answers(run_json):
         *("plan", "--error", 0.02, "--claim", 0.03, "--class-shares", "ham=0.9, a=b=0.1"),
         *("--class-claim", 0.06, "--group-shares", "0.7,0.3", "--answered", 0.8),
     )
-    assert plan["n_claims"] == 1 + 2 + 4 + 1
+    assert plan["n_claims"] == 1 + 2 + 4 + 2
     names = [(part["kind"], part["name"], part["share"]) for part in plan["parts"][1:]]
     assert names == [
-        ("class", "ham", 0.72),
-        ("class", "a=b", 0.08),
-        ("group", "1", 0.56),
-        ("group", "2", 0.24),
+        ("class", "ham", 0.9),
+        ("class", "a=b", 0.1),
+        ("group", "1", 0.7),
+        ("group", "2", 0.3),
     ]
 
 

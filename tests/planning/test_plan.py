@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,7 +46,7 @@ def test_the_rarest_decides():
 
 def test_only_answered_rows_count():
     plan = plan_rows(0.02, 0.03, answered=0.7)
-    needed = rows_needed(0.02, 0.03, n_claims=2)
+    needed = rows_needed(0.02, 0.03, n_claims=3)
     assert plan.overall.own_rows == needed
     assert plan.overall.rows == math.ceil(needed / 0.7)
     assert plan.overall.name == "answered rows"
@@ -131,6 +133,16 @@ def test_the_page_shows_the_numbers_and_escapes_names(tmp_path):
     with pytest.raises(OutputExistsError):
         write_plan(path, plan)
     assert write_plan(path, plan, overwrite=True) == path
+
+
+def test_the_example_of_the_document(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    document = Path(__file__).resolve().parents[2] / "docs" / "planning.md"
+    (code,) = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
+    found = {}
+    exec(compile(code, document.name, "exec"), found)
+    assert found["plan"].certified_rows == 2385
+    assert (tmp_path / "plan.html").exists()
 
 
 def test_the_page_of_a_tiny_claim_has_decimals_that_tell():

@@ -7,6 +7,7 @@ import typer
 import pbgnet
 from pbgnet.cli.bound import bound
 from pbgnet.cli.certificates import certificates
+from pbgnet.cli.declare import declare
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
 from pbgnet.cli.plan import plan
@@ -27,7 +28,20 @@ app = typer.Typer(
     "130 interrupted.",
 )
 
-for command in (train, predict, verify, show, plan, bound, demo, reproduce, report, certificates, export):
+for command in (
+    train,
+    predict,
+    verify,
+    show,
+    declare,
+    plan,
+    bound,
+    demo,
+    reproduce,
+    report,
+    certificates,
+    export,
+):
     app.command()(command)
 
 

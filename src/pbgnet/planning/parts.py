@@ -19,6 +19,9 @@ ANSWERED = "answered rows"
 LIMITS_OF_GROUP = 2
 """The error rate of a group has an upper and a lower limit, which differences between groups are made of."""
 
+CLAIMS_OF_ABSTENTION = 2
+"""On the error rate of answered rows, and on the share of rows that is left unanswered."""
+
 SUM_SLACK = 0.02
 """Shares of all classes are 1 together; people write 0.33 three times."""
 
@@ -32,21 +35,21 @@ MOST_POINTS = 2001
 def claims_made(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -> int:
     """Return how many claims share delta equally: over all rows, of each class, and of each group.
 
-    A group has two limits, an upper and a lower one. Where rows may be left unanswered, that the share of
-    those answered is not smaller is a claim too.
+    A group has two limits, an upper and a lower one. Where rows may be left unanswered, there are two claims
+    more: on the error rate of answered rows, and on the share that is left unanswered.
 
     Examples
     --------
     >>> from pbgnet.planning import claims_made
     >>> claims_made(), claims_made(n_classes=3), claims_made(n_groups=2), claims_made(abstains=True)
-    (1, 4, 5, 2)
+    (1, 4, 5, 3)
     """
     for name, count in (("n_classes", n_classes), ("n_groups", n_groups)):
         check_kind(name, count, int)
         if count < 0:
             raise DomainError(f"{name} must be at least 0, got {count!r:.60}.")
     check_kind("abstains", abstains, bool)
-    return 1 + n_classes + LIMITS_OF_GROUP * n_groups + bool(abstains)
+    return 1 + n_classes + LIMITS_OF_GROUP * n_groups + CLAIMS_OF_ABSTENTION * abstains
 
 
 @dataclass(frozen=True)

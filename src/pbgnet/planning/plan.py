@@ -9,7 +9,7 @@ from pbgnet.bounds import clopper_pearson_bound, split_delta
 from pbgnet.certificates import delta_of
 from pbgnet.exceptions import OptionError
 from pbgnet.planning.by_rows import BoundAtRows, bound_by_rows
-from pbgnet.planning.goal import Goal, as_written, check_chance, check_share, make_goal
+from pbgnet.planning.goal import Goal, check_chance, check_share, make_goal
 from pbgnet.planning.needed import MOST_ROWS
 from pbgnet.planning.parts import (
     ANSWERED,
@@ -149,8 +149,8 @@ def plan_rows(
     class_claim, group_claim : float, optional
         The bound wanted for each of them; `claim` unless given.
     answered : float, default=1.0
-        The share of rows that the classifier answers; the claims speak of these alone. It is taken to be the
-        same in all parts.
+        The share of rows that the classifier answers; `claim` then speaks of these alone. Claims about
+        classes and groups speak of all their rows, answered or not.
 
     Examples
     --------
@@ -172,8 +172,7 @@ def plan_rows(
     }
     parts = [plan_part("all", WHOLE if share == 1.0 else ANSWERED, share, goal, sure)]
     for kind, shares in (("class", classes), ("group", groups)):
-        for name, own in shares.items():
-            parts.append(plan_part(kind, name, float(as_written(own) * as_written(share)), goals[kind], sure))
+        parts += [plan_part(kind, name, own, goals[kind], sure) for name, own in shares.items()]
     table = None if n_rows is None else positive_int("n_rows", n_rows, MOST_ROWS)
     hardest = max(parts, key=lambda part: part.rows_with_chance)
     return Plan(

@@ -64,7 +64,8 @@ def shared_delta(plan: Plan) -> str:
         return ""
     classes = sum(part.kind == "class" for part in plan.parts)
     groups = sum(part.kind == "group" for part in plan.parts)
-    told = ["1 over all rows" if plan.answered == 1 else "1 over answered rows, 1 on how many are answered"]
+    told = ["1 over all rows"]
+    told += ["2 on answered rows and on how many are left unanswered"] * (plan.answered < 1)
     told += [f"{classes} for classes"] * (classes > 0)
     told += [f"2 for each of {groups} groups (an upper and a lower limit)"] * (groups > 0)
     return (
