@@ -60,6 +60,17 @@ def test_the_chance_is_that_of_drawn_rows(share):
     assert chance_of_claim(goal, n, share) == pytest.approx(np.mean(reached), abs=0.03)
 
 
+@pytest.mark.parametrize("own", [np.arange(0, 300), np.arange(37, 38), np.arange(5, 9000, 45)], ids=len)
+@pytest.mark.parametrize(("error", "claim"), [(0.0, 0.02), (0.1, 0.3), (0.5, 0.9)])
+def test_errors_allowed_among_growing_numbers_of_rows(own, error, claim):
+    goal = make_goal(error, claim)
+    allowed = goal.errors_allowed(own)
+    assert goal.errors_allowed_between(own).tolist() == allowed.tolist()
+    inside, n = np.maximum(allowed, 0)[::7], np.maximum(own, 1)[::7]
+    assert np.all((clopper_pearson_bound(inside, n, goal.delta) <= claim) | (allowed[::7] < 0))
+    assert np.all(clopper_pearson_bound(np.minimum(allowed[::7] + 1, n), n, goal.delta) > claim)
+
+
 def test_rows_with_a_chance_have_it():
     plan = plan_rows(0.02, 0.05, class_shares=HAM, chance=0.9)
     for part in plan.parts:

@@ -65,6 +65,19 @@ class Goal:
             allowed, refused = np.where(proved, middle, allowed), np.where(proved, refused, middle)
         return allowed
 
+    def errors_allowed_between(self, own: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the same for growing numbers of rows, by the few at which one error more is allowed."""
+        ends = self.errors_allowed(own[[0, -1]])
+        further = np.arange(ends[0] + 1, ends[1] + 1)
+        if further.size >= own.size:
+            return self.errors_allowed(own)
+        refused, allowed = np.full(further.shape, own[0]), np.full(further.shape, own[-1])
+        while np.any(allowed - refused > 1):
+            middle = (allowed + refused) // 2
+            proved = self.proved_by(further, middle)
+            allowed, refused = np.where(proved, middle, allowed), np.where(proved, refused, middle)
+        return np.asarray(ends[0] + np.searchsorted(allowed, own, side="right"))
+
     def chance(self, n_errors: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
         """Return the chance of at most so many errors among n rows, if the true error rate is `error`."""
         return np.asarray(np.minimum(count_probability(n_errors, n, self.error), 1.0))

@@ -9,6 +9,7 @@ k. Between whole numbers of rows both conditions below hold from some k on; ther
 rounding to whole rows changes is scanned for.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,6 +19,9 @@ from pbgnet.planning.goal import Goal, check_chance, make_goal
 
 MOST_ROWS = 10**10
 """A claim that needs more rows than this is said to be out of reach."""
+
+CACHED = 256
+"""So many answers are remembered: the parts of a plan mostly ask the same questions."""
 
 
 def rows_needed(
@@ -84,6 +88,7 @@ def rows_needed(
     return rows_for_good(goal) if for_all_larger else first_rows(goal)
 
 
+@functools.lru_cache(maxsize=CACHED)
 def first_rows(goal: Goal) -> int:
     """Return the smallest number of rows at which the errors expected, rounded up, prove the claim."""
     error = goal.exact_error
@@ -96,6 +101,7 @@ def first_rows(goal: Goal) -> int:
     return max(rows_for(goal, k), math.floor((k - 1) / error) + 1)
 
 
+@functools.lru_cache(maxsize=CACHED)
 def rows_for_good(goal: Goal) -> int:
     """Return the smallest number of rows from which on the errors expected always prove the claim."""
     error = goal.exact_error
@@ -108,6 +114,7 @@ def rows_for_good(goal: Goal) -> int:
     return min(rows_for(goal, k), _fewest_rows(k + 1, error))
 
 
+@functools.lru_cache(maxsize=CACHED)
 def rows_for_chance(goal: Goal, chance: float, for_all_larger: bool = False) -> int:
     """Return the smallest number of rows that reach the claim with a chance, at the true error rate."""
     most = _most_errors(goal)

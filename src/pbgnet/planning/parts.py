@@ -1,5 +1,6 @@
 """What is claimed apart: rows of a class, of a group, or those that are answered; and how delta is shared."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from scipy import special
 
 from pbgnet.exceptions import DomainError, DtypeError, OptionError
 from pbgnet.planning.goal import Goal, as_written, check_share
-from pbgnet.planning.needed import MOST_ROWS, first_rows, rows_for_chance, rows_for_good
+from pbgnet.planning.needed import CACHED, MOST_ROWS, first_rows, rows_for_chance, rows_for_good
 from pbgnet.validation import check_kind
 
 WHOLE = "all rows"
@@ -28,7 +29,7 @@ SUM_SLACK = 0.02
 MOST_PARTS = 1000
 
 # The number of rows of a part is random; beyond so many standard deviations nothing is counted.
-DEVIATIONS = 9.0
+DEVIATIONS = 7.0
 MOST_POINTS = 2001
 
 
@@ -123,7 +124,7 @@ def chance_of_claim(goal: Goal, n: int, share: float = 1.0) -> float:
         own, weights = np.array([n]), np.ones(1)
     else:
         own, weights = _own_rows(n, share)
-    allowed = goal.errors_allowed(own)
+    allowed = goal.errors_allowed_between(own)
     reached = np.where(allowed >= 0, goal.chance(np.maximum(allowed, 0), own), 0.0)
     return min(1.0, float(weights @ reached))
 
@@ -150,6 +151,7 @@ def _whole_rows(own: int, share: float) -> int:
     return math.ceil(own / as_written(share))
 
 
+@functools.lru_cache(maxsize=CACHED)
 def _rows_with_chance(goal: Goal, share: float, chance: float) -> int:
     """Return rows that reach the claim with a chance; for a share below 1 found by bisection.
 
