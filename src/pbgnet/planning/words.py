@@ -106,8 +106,8 @@ def advice(plan: Plan) -> list[str]:
     option = f" (--prior-fraction {fraction:g})" if fraction > 0 else ""
     return [
         *told,
-        f"Certify {plan.certified_rows:,} of the {n:,} rows, and fit on the other {fitted:,}{option}: what "
-        "reaches the claim is enough, and every further row is of more use to the fit.",
+        f"Certify {plan.certified_rows:,} of the {n:,} rows, and fit on the other {fitted:,}{option}: more "
+        "certified rows than the claim needs would be missing there.",
         UNKNOWN_LOSS,
     ]
 
