@@ -100,7 +100,7 @@ def advice(plan: Plan) -> list[str]:
         return [
             *told,
             f"The table of {n:,} rows is too small: {plan.certified_rows:,} are to be certified, and others "
-            f"to fit on. Label more, or claim less.{less}",
+            f"to fit on. Label more, or claim a larger rate.{less}",
         ]
     fraction = math.floor(1000 * fitted / n) / 1000
     option = f" (--prior-fraction {fraction:g})" if fraction > 0 else ""
