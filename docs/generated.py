@@ -1,4 +1,4 @@
-"""Writes what files repeat from the program: the table of routes, and the schema of certificates.
+"""Writes what files repeat from the program: tables of routes and of fields, and the schema of certificates.
 
     python docs/generated.py
 
@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 
 from pbgnet.certificates import ROUTES, certificate_schema
+from pbgnet.declaration import FIELDS
 
 PROJECT = Path(__file__).parent.parent
-BEGIN, END = "<!-- routes: made by docs/generated.py -->\n", "<!-- end of routes -->\n"
 
 
 def routes_table() -> str:
@@ -26,17 +26,29 @@ def routes_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def fields_table() -> str:
+    """Return the table of what only users can say in a declaration."""
+    rows = ["| key | what to say |", "|---|---|"]
+    rows += [f"| `{key}` | {field.question} |" for key, field in FIELDS.items()]
+    return "\n".join(rows) + "\n"
+
+
+def with_part(page: Path, name: str, content: str) -> str:
+    """Return a page with what stands between the marks of a part replaced."""
+    begin, end = f"<!-- {name}: made by docs/generated.py -->\n", f"<!-- end of {name} -->\n"
+    text, part = page.read_text(encoding="utf-8"), f"{re.escape(begin)}.*?{re.escape(end)}"
+    return re.sub(part, lambda _: begin + content + end, text, flags=re.DOTALL)
+
+
 def generated() -> dict[Path, str]:
     """Return the files that hold generated parts, with what they should contain."""
-    page = PROJECT / "docs" / "certificates.md"
-    text = re.sub(
-        f"{re.escape(BEGIN)}.*?{re.escape(END)}",
-        lambda _: BEGIN + routes_table() + END,
-        page.read_text(encoding="utf-8"),
-        flags=re.DOTALL,
-    )
+    certificates, declaration = PROJECT / "docs" / "certificates.md", PROJECT / "docs" / "declaration.md"
     schema = PROJECT / "src" / "pbgnet" / "certificates" / "format" / "certificate-1.schema.json"
-    return {page: text, schema: json.dumps(certificate_schema(), indent=2) + "\n"}
+    return {
+        certificates: with_part(certificates, "routes", routes_table()),
+        declaration: with_part(declaration, "fields", fields_table()),
+        schema: json.dumps(certificate_schema(), indent=2) + "\n",
+    }
 
 
 if __name__ == "__main__":

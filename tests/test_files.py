@@ -9,7 +9,7 @@ import pytest
 
 from pbgnet import files
 from pbgnet.exceptions import DamagedFileError, OutputExistsError
-from pbgnet.files import read_json, replace_folder, set_aside_path, standing_folder
+from pbgnet.files import read_json, replace_folder, set_aside_path, standing_folder, write_new
 
 KIND = {"marker": "letter.txt", "ours": ("letter.txt", "stamp.txt")}
 
@@ -223,3 +223,17 @@ def test_an_overwriter_without_locks_gets_a_typed_error(tmp_path, monkeypatch):
         post(folder, overwrite=True)
     assert contents(folder) == {"letter.txt": "other"}
     assert not list(tmp_path.glob(".a.new-*"))
+
+
+def test_a_file_is_replaced_only_if_so_asked(tmp_path):
+    path = tmp_path / "a.txt"
+    assert write_new(path, "one\n", overwrite=False) == path
+    with pytest.raises(OutputExistsError, match="exists already"):
+        write_new(path, "two", overwrite=False)
+    assert path.read_bytes() == b"one\n"
+    write_new(path, "two", overwrite=True)
+    assert contents(tmp_path) == {"a.txt": "two"}
+    with pytest.raises(OutputExistsError, match="is a folder"):
+        write_new(tmp_path, "three", overwrite=True)
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write_new(tmp_path / "none" / "a.txt", "four", overwrite=False)

@@ -9,7 +9,18 @@ import torch
 from checks.fuzz import time_limit
 
 import pbgnet
-from pbgnet import aggregation, bounds, certificates, datasets, estimators, export, networks, report
+from pbgnet import (
+    aggregation,
+    bounds,
+    certificates,
+    datasets,
+    declaration,
+    estimators,
+    export,
+    networks,
+    planning,
+    report,
+)
 from pbgnet.bounds import differentiable
 from pbgnet.certificates import PriorRecord, certify_network
 from pbgnet.exceptions import DomainError, MemoryLimitError, PBGNetError, UncertifiedError
@@ -127,6 +138,20 @@ def _calls_of_bounds():
         bounds.vote_loss_error: {"n_networks": 5, "n_right": 3, "margin_error": 0.0},
         bounds.vote_losses: {"margins": np.linspace(-0.5, 1, 20), "n_networks": 5, "n_right": 3},
         bounds.vote_quantile: {"n_networks": 5, "n_right": 3, "margin_error": 0.0},
+        pbgnet.rows_needed: {"error": 0.02, "claim": 0.03, "confidence": 0.95, "n_claims": 1, "chance": 0.8},
+        planning.claims_made: {"n_classes": 3, "n_groups": 2, "abstains": True},
+        planning.bound_by_rows: {"error": 0.02, "rows": [100, 200], "confidence": 0.95, "n_claims": 1},
+        planning.plan_rows: {
+            "error": 0.02,
+            "claim": 0.03,
+            "chance": 0.8,
+            "n_rows": 5000,
+            "class_shares": {"a": 0.5, "b": 0.5},
+            "class_claim": 0.05,
+            "group_shares": None,
+            "answered": 0.9,
+        },
+        planning.write_plan: {"path": "plan.html", "plan": planning.plan_rows(0.02, 0.03), "overwrite": True},
         differentiable.catoni_bound: {**tensors, "c": torch.tensor(1.0)},
         differentiable.kl_inverse_lower: twins,
         differentiable.kl_inverse_upper: twins,
@@ -276,6 +301,19 @@ def _calls_of_certificates(world):
         fit_table: {"X": X, "max_categories": 255, "parse_numbers": False},
         table.transform: {"X": X},
         pbgnet.TablePreprocessor.from_dict: {"data": table.to_dict()},
+        declaration.declare: {
+            "certified": world.predictions,
+            "answers": {"purpose": "To try."},
+            "folder": "model",
+            "target": "y",
+        },
+        declaration.write_declaration: {
+            "path": world.folder / "declaration.md",
+            "declaration": declaration.declare(world.model),
+            "overwrite": True,
+        },
+        declaration.to_markdown: {"declaration": declaration.declare(world.model)},
+        declaration.to_html: {"declaration": declaration.declare(world.model)},
         report.render_report: {"model": world.model, "history": [], **pairs, "tested": (1, 20)},
     }
 
@@ -390,6 +428,8 @@ NOT_WALKED = {
     "evaluate": "called by certify_network, which is walked",
     "fingerprint_tensors": "called with the weights of networks alone",
     "make_claim": "called by certify, which is walked",
+    "count_probability": "called by clopper_pearson_bound, which is walked",
+    "percent_up": "called with claimed bounds alone",
     "round_up": "called with claimed bounds alone",
 }
 FITTED = {
@@ -413,6 +453,8 @@ def test_no_public_name_is_left_out(calls):
         datasets,
         estimators,
         export,
+        planning,
+        declaration,
         report,
     )
     walked = {part for function in calls for part in function.__qualname__.split(".")} | FITTED

@@ -30,8 +30,10 @@ ROOMS = [
     "training",
     "estimators",
     "pages",
+    "planning",
     "experiments",
     "report",
+    "declaration",
     "cli",
 ]
 ROOMS_OF = {

@@ -65,6 +65,26 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     return path
 
 
+def write_new(path: str | os.PathLike[str], content: str, *, overwrite: bool) -> Path:
+    """Write a text into a file whole or not at all; one that stands there is replaced only if so asked.
+
+    Raises
+    ------
+    OutputExistsError
+        If something stands there already, or it is a folder.
+    """
+    if not isinstance(overwrite, bool):
+        raise DtypeError(f"overwrite must be True or False, got {type(overwrite).__name__}.")
+    target = as_path(path)
+    if target.is_dir():
+        raise OutputExistsError(f"{target} is a folder; give the name of a file.")
+    if target.exists() and not overwrite:
+        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
+    if not target.absolute().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    return write_whole(target, content)
+
+
 @contextmanager
 def replace_folder(
     folder: str | os.PathLike[str], *, overwrite: bool, marker: str, ours: Collection[str]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pbgnet.bounds import binary_kl, chernoff_bound, clopper_pearson_bound
+from pbgnet.bounds import binary_kl, chernoff_bound, clopper_pearson_bound, count_probability
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 
 BELOW_ONE = 1.0 - 2.0**-53
@@ -103,6 +103,15 @@ def test_clopper_pearson_is_the_quantile_of_a_beta_law():
     np.testing.assert_allclose(
         clopper_pearson_bound(k, n, 0.05), stats.beta.ppf(0.95, k + 1, n - k), rtol=1e-8, atol=0.0
     )
+
+
+def test_the_probability_of_a_count_is_rounded_up_and_falls_between_whole_numbers():
+    k = np.arange(8)
+    exact = [float(fraction_cdf(errors, 7, Fraction(1, 8))) for errors in k.tolist()]
+    found = count_probability(k, 7, 0.125)
+    assert np.all(found >= exact)
+    np.testing.assert_allclose(found, exact, rtol=1e-8)
+    assert np.all(np.diff(count_probability(3, np.linspace(3.5, 60, 200), 0.1)) < 0)
 
 
 def test_clopper_pearson_is_monotone():

@@ -8,8 +8,9 @@ Clopper and Pearson (1934); Langford (2005), "Tutorial on practical prediction t
 classification"; Hoeffding (1963) for losses in [0, 1].
 """
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from torch import Tensor
 
@@ -56,17 +57,33 @@ def clopper_pearson_bound(
     if bool((k > n_).any()) or bool((k != k.floor()).any()):
         raise DomainError("n_errors must be whole numbers between 0 and n. Pass the count, not the rate.")
 
-    # P(Bin(n, p) <= k) is a complemented incomplete beta function; for k = n it is the constant 1.
-    a, b = (k + 1.0).numpy(), (n_ - k).clamp_min(1.0).numpy()
     possible = (k < n_) & (delta_ >= SMALLEST_DELTA)
 
     def certify(p: Tensor) -> Tensor:
-        probability: Tensor = torch.as_tensor(special.betaincc(a, b, p.numpy()))
-        certified: Tensor = possible & (probability * (1.0 + BETA_RELATIVE_ERROR) <= delta_)
+        probability: Tensor = torch.as_tensor(count_probability(k.numpy(), n_.numpy(), p.numpy()))
+        certified: Tensor = possible & (probability <= delta_)
         return certified
 
     value: FloatOrArray = bisect_doubles(k / n_, torch.ones_like(k), certify).numpy()[()]
     return value
+
+
+def count_probability(n_errors: ArrayLike, n: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
+    """Return the probability of at most `n_errors` errors in n trials, each with chance `rate`; rounded up.
+
+    `clopper_pearson_bound` asks where it falls to delta. Whoever searches for n may ask between whole
+    numbers: it falls as n grows. Nothing is checked.
+
+    Examples
+    --------
+    >>> from pbgnet.bounds import count_probability
+    >>> round(float(count_probability(0, 100, 0.03)), 6)  # 0.97 ** 100
+    0.047553
+    """
+    k, trials = np.asarray(n_errors, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    # A complemented incomplete beta function; for k = n it is the constant 1.
+    below = special.betaincc(k + 1.0, np.where(k < trials, trials - k, 1.0), rate)
+    return np.asarray(np.where(k < trials, below * (1.0 + BETA_RELATIVE_ERROR), 1.0))
 
 
 def chernoff_bound(

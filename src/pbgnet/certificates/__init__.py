@@ -49,6 +49,8 @@ from pbgnet.certificates.format import (
     PreprocessingRecord,
     PriorRecord,
     certificate_schema,
+    percent,
+    percent_up,
     round_up,
 )
 from pbgnet.certificates.network import (
@@ -130,6 +132,8 @@ __all__ = [
     "load_model",
     "load_predictions",
     "make_claim",
+    "percent",
+    "percent_up",
     "round_up",
     "row_fingerprints",
     "save_model",

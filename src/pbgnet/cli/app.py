@@ -7,8 +7,10 @@ import typer
 import pbgnet
 from pbgnet.cli.bound import bound
 from pbgnet.cli.certificates import certificates
+from pbgnet.cli.declare import declare
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
+from pbgnet.cli.plan import plan
 from pbgnet.cli.predict import predict
 from pbgnet.cli.report import report
 from pbgnet.cli.reproduce import reproduce
@@ -26,7 +28,20 @@ app = typer.Typer(
     "130 interrupted.",
 )
 
-for command in (train, predict, verify, show, bound, demo, reproduce, report, certificates, export):
+for command in (
+    train,
+    predict,
+    verify,
+    show,
+    declare,
+    plan,
+    bound,
+    demo,
+    reproduce,
+    report,
+    certificates,
+    export,
+):
     app.command()(command)
 
 

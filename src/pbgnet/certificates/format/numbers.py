@@ -11,11 +11,11 @@ def round_up(value: float, digits: int = 4) -> str:
     >>> from pbgnet.certificates import round_up
     >>> round_up(0.04001), round_up(0.04)
     ('0.0401', '0.0401')
-    >>> round_up(0.25)
-    '0.2500'
+    >>> round_up(0.25), round_up(3e-7, 8)
+    ('0.2500', '0.00000030')
     """
     # Decimal(float) is exact: the double nearest to 0.04 lies above it, hence 0.0401.
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+    return format(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING), "f")
 
 
 def percent_up(value: float) -> str:

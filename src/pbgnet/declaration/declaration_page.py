@@ -1,0 +1,45 @@
+"""A declaration as a page, or as a file of either kind."""
+
+import os
+from pathlib import Path
+
+from pbgnet.declaration.blocks import Declaration
+from pbgnet.declaration.markdown import to_markdown
+from pbgnet.exceptions import OptionError
+from pbgnet.files import as_path, write_new
+from pbgnet.pages import render_page
+from pbgnet.validation import check_kind
+
+
+def to_html(declaration: Declaration) -> str:
+    """Return a declaration as one HTML page, with no outside parts and no scripts."""
+    check_kind("declaration", declaration, Declaration, advice="declare makes one.")
+    return render_page(
+        __file__,
+        title=declaration.title,
+        heading=declaration.title,
+        lead=declaration.lead,
+        version=declaration.version,
+        sections=declaration.sections,
+    )
+
+
+FORMATS = {".md": to_markdown, ".markdown": to_markdown, ".html": to_html, ".htm": to_html}
+"""By the end of the name of a file."""
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the end of the name of a file that says how a declaration is written."""
+    suffix = as_path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise OptionError(
+            f"A declaration is written as .md or .html, and {str(path)!r:.80} ends with neither."
+        )
+    return suffix
+
+
+def write_declaration(
+    path: str | os.PathLike[str], declaration: Declaration, *, overwrite: bool = False
+) -> Path:
+    """Write a declaration as Markdown or HTML, whole or not at all; its name says which."""
+    return write_new(path, FORMATS[check_suffix(path)](declaration), overwrite=overwrite)

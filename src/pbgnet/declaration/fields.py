@@ -1,0 +1,87 @@
+"""What only the user can say: questions by key, and where their answers come from. Nothing is invented."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pbgnet.declaration.blocks import Answer, OpenField
+from pbgnet.exceptions import DamagedFileError, DtypeError, OptionError
+from pbgnet.files import as_path, check_size
+from pbgnet.records import parse_json
+from pbgnet.validation import check_name
+
+LARGEST_ANSWERS = 2**20
+"""No honest file of answers is larger."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A question to the user: the heading of its answer, and the question."""
+
+    title: str
+    question: str
+
+
+FIELDS = {
+    "name": Field("Name", "what the model is called, and which version this is"),
+    "owner": Field("Owner", "who developed the model, and who answers for it"),
+    "contact": Field("Contact", "where to ask, and where to report errors"),
+    "purpose": Field("Purpose", "what the model is for, and which decisions rest on its answers"),
+    "users": Field("Users", "who is to use it, and what they need to know for that"),
+    "not_for": Field("Not for", "uses that come to mind and that it must not be put to"),
+    "factors": Field(
+        "Factors", "groups of people, devices, places or times between which its errors may differ"
+    ),
+    "error_costs": Field("Cost of errors", "what a wrong answer of each kind costs, and whom"),
+    "evaluation_data": Field(
+        "Origin",
+        "where the certified rows come from: when, where, how they were drawn, and from which cases",
+    ),
+    "labels": Field("Labels", "who gave the labels, how, and how sure they are"),
+    "training_data": Field(
+        "Origin", "where the other rows come from, if from elsewhere, and what is known of them"
+    ),
+    "risks": Field("Risks", "who may be harmed by errors or by correct answers, and what is done about it"),
+    "oversight": Field("Oversight", "which answers a person looks at, and who may overrule them"),
+    "monitoring": Field(
+        "Monitoring", "how it will be noticed that the cases have changed, and when it is certified anew"
+    ),
+}
+"""By key, in the order in which they are asked."""
+
+
+def field_block(key: str, answers: Mapping[str, str]) -> Answer | OpenField:
+    """Return what the user says to a question, or the question, marked as open."""
+    field, text = FIELDS[key], answers.get(key, "")
+    return Answer(field.title, text) if text.strip() else OpenField(key, field.question)
+
+
+def check_answers(answers: Mapping[str, str] | None) -> dict[str, str]:
+    """Return answers as a dict; raise for what is no question, and for what is no text."""
+    if answers is None:
+        return {}
+    if not isinstance(answers, Mapping):
+        raise DtypeError(f"answers must be a mapping from key to text, got {type(answers).__name__}.")
+    for key, text in answers.items():
+        check_name("field of a declaration", key, FIELDS)
+        if not isinstance(text, str):
+            raise DtypeError(f"The answer to {key} must be a text, got {text!r:.60}.")
+    return dict(answers)
+
+
+def read_answers(place: str | os.PathLike[str]) -> dict[str, str]:
+    """Read answers from a TOML or JSON file of keys and texts."""
+    path = as_path(place)
+    suffix = path.suffix.lower()
+    if suffix not in (".toml", ".json"):
+        raise OptionError(f"Answers are read from .toml or .json files, and {path.name!r:.80} is none.")
+    check_size(path, LARGEST_ANSWERS)
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text) if suffix == ".toml" else parse_json(text)
+    except UnicodeDecodeError:
+        raise DamagedFileError(f"{path} is not UTF-8 text.") from None
+    except (tomllib.TOMLDecodeError, DamagedFileError, RecursionError) as error:
+        raise DamagedFileError(f"{path} cannot be read: {error!s:.200}") from error
+    return check_answers(content)

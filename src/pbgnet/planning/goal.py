@@ -1,0 +1,164 @@
+"""A claim that is to be reached: an error rate expected, a bound wanted, and the share of delta it has."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.bounds import count_probability, split_delta
+from pbgnet.certificates import delta_of
+from pbgnet.exceptions import DomainError, DtypeError
+from pbgnet.validation import positive_int
+
+MOST_CLAIMS = 10**6
+"""More claims than any certificate holds."""
+
+SMALLEST_DELTA = 1e-300
+"""At a smaller share of delta the exact bound proves nothing."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is to be claimed; made by `make_goal`, which checks it.
+
+    Attributes
+    ----------
+    error : float
+        The error rate that is expected; the decimals as written are meant, not the nearest double.
+    claim : float
+        The bound that is wanted, above it.
+    delta : float
+        The share of the failure probability that this one claim has.
+    """
+
+    error: float
+    claim: float
+    delta: float
+
+    @property
+    def exact_error(self) -> Fraction:
+        """The error rate as a fraction: 1/50 for 0.02."""
+        return as_written(self.error)
+
+    def errors_at(self, n: int) -> int:
+        """Return the errors expected among n rows, rounded up: a part of an error counts as one."""
+        return errors_expected(self.exact_error, n)
+
+    def proved_by(self, n_errors: ArrayLike, n: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the exact bound from so many errors among n rows is at most the claim.
+
+        n may lie between whole numbers, for a search. If it holds for n, then for every larger one.
+        """
+        k, rows = np.asarray(n_errors, dtype=np.float64), np.asarray(n, dtype=np.float64)
+        return np.asarray((k <= self.claim * rows) & (count_probability(k, rows, self.claim) <= self.delta))
+
+    def errors_allowed(self, n: ArrayLike) -> NDArray[np.int64]:
+        """Return the largest number of errors among n rows that still proves the claim; -1 if not even 0."""
+        rows = np.asarray(n, dtype=np.int64)
+        allowed, refused = np.full(rows.shape, -1), np.floor(self.claim * rows).astype(np.int64) + 1
+        while np.any(refused - allowed > 1):
+            middle = (allowed + refused) // 2
+            proved = (middle < 0) | self.proved_by(np.maximum(middle, 0), rows)
+            allowed, refused = np.where(proved, middle, allowed), np.where(proved, refused, middle)
+        return allowed
+
+    def errors_allowed_between(self, own: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the same for growing numbers of rows, by the few at which one error more is allowed."""
+        ends = self.errors_allowed(own[[0, -1]])
+        further = np.arange(ends[0] + 1, ends[1] + 1)
+        if further.size >= own.size:
+            return self.errors_allowed(own)
+        refused, allowed = np.full(further.shape, own[0]), np.full(further.shape, own[-1])
+        while np.any(allowed - refused > 1):
+            middle = (allowed + refused) // 2
+            proved = self.proved_by(further, middle)
+            allowed, refused = np.where(proved, middle, allowed), np.where(proved, refused, middle)
+        return np.asarray(ends[0] + np.searchsorted(allowed, own, side="right"))
+
+    def chance(self, n_errors: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
+        """Return the chance of at most so many errors among n rows, if the true error rate is `error`."""
+        return np.asarray(np.minimum(count_probability(n_errors, n, self.error), 1.0))
+
+
+def make_goal(error: float, claim: float, confidence: float = 0.95, n_claims: int = 1) -> Goal:
+    """Check a goal; see `pbgnet.planning.rows_needed` for its parts.
+
+    Raises
+    ------
+    DomainError
+        If no number of rows can reach it, or none is needed.
+    """
+    rate, bound = check_error(error), _number("claim", claim)
+    delta = split_delta(delta_of(confidence), positive_int("n_claims", n_claims, MOST_CLAIMS))
+    if not 0.0 < bound < 1.0:
+        raise DomainError(
+            f"claim must be a rate between 0 and 1, e.g. 0.03 for 3 %, got {claim!r:.60}. No rows prove an "
+            "error rate of 0, and none are needed for 1."
+        )
+    if bound <= rate:
+        raise DomainError(
+            f"A claim of {bound:g} cannot be reached from an error rate of {rate:g}, however many rows there "
+            "are: the bound falls towards the error rate and never below it. Claim more than is expected."
+        )
+    if delta < SMALLEST_DELTA:
+        raise DomainError(
+            f"The share of each of {n_claims} claims is {delta:g}, which nothing can be proved at."
+        )
+    return Goal(rate, bound, delta)
+
+
+def as_written(number: float) -> Fraction:
+    """Return a number as its decimals read.
+
+    Examples
+    --------
+    >>> from pbgnet.planning.goal import as_written
+    >>> as_written(0.02)
+    Fraction(1, 50)
+    """
+    return Fraction(repr(number))
+
+
+def errors_expected(error: Fraction, n: int) -> int:
+    """Return the errors expected among n rows, rounded up."""
+    return math.ceil(n * error)
+
+
+def check_error(error: object) -> float:
+    """Return an error rate in [0, 1) as a float."""
+    rate = _number("error", error)
+    if not 0.0 <= rate < 1.0:
+        raise DomainError(
+            f"error must be a rate of at least 0 and below 1, e.g. 0.02 for 2 %, got {error!r:.60}."
+        )
+    return rate
+
+
+def check_chance(chance: object) -> float:
+    """Return a chance between 0 and 1 as a float."""
+    value = _number("chance", chance)
+    if not 0.0 < value < 1.0:
+        raise DomainError(
+            f"chance must lie between 0 and 1, e.g. 0.8, got {chance!r:.60}. No number of rows is sure to do."
+        )
+    return value
+
+
+def check_share(name: str, share: object) -> float:
+    """Return a share of rows, above 0 and at most 1, as a float."""
+    value = _number(name, share)
+    if not 0.0 < value <= 1.0:
+        raise DomainError(f"{name} must be above 0 and at most 1, e.g. 0.7 for 70 %, got {share!r:.60}.")
+    return value
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise DtypeError(f"{name} must be a number, got {value!r:.60} of type {type(value).__name__}.")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return math.inf

@@ -1,0 +1,170 @@
+"""How many certified rows a claim needs, by the exact bound on the error rate (Clopper-Pearson).
+
+Errors are whole, so that the bound falls with the rows like a saw: it falls as long as the number of errors
+stays, and jumps up with each further error. Hence two answers each: the smallest number of rows at which
+the claim is reached, and the one from which on it always is.
+
+The searches go by the number of errors k. With k errors the claim needs `rows_for(k)` rows, which grow with
+k. Between whole numbers of rows both conditions below hold from some k on; there the search begins, and what
+rounding to whole rows changes is scanned for.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from pbgnet.exceptions import DomainError
+from pbgnet.planning.goal import Goal, check_chance, make_goal
+
+MOST_ROWS = 10**10
+"""A claim that needs more rows than this is said to be out of reach."""
+
+CACHED = 256
+"""So many answers are remembered: the parts of a plan mostly ask the same questions."""
+
+
+def rows_needed(
+    error: float,
+    claim: float,
+    confidence: float = 0.95,
+    *,
+    n_claims: int = 1,
+    chance: float | None = None,
+    for_all_larger: bool = False,
+) -> int:
+    """Return how many certified rows it takes to claim an error rate.
+
+    Without `chance`: the smallest number n of rows such that, if the classifier errs on ``error * n`` of
+    them, **rounded up**, the exact (Clopper-Pearson) bound is at most `claim`. This takes the error rate
+    observed for known. It is about as often larger as smaller than the true one, so that n rows reach the
+    claim about every second time.
+
+    With `chance`: the smallest number of rows such that, if `error` is the **true** error rate, the bound is
+    at most `claim` with at least this probability over the draw of the rows. Whoever buys labels wants this
+    number, as one wants the power of a study.
+
+    Parameters
+    ----------
+    error : float
+        The error rate to be expected, in [0, 1).
+    claim : float
+        The bound that is wanted, between `error` and 1.
+    confidence : float, default=0.95
+        Of the certificate.
+    n_claims : int, default=1
+        Number of claims that share delta = 1 - confidence equally, this one among them; see
+        `pbgnet.planning.claims_made`.
+    chance : float, optional
+        For example 0.8.
+    for_all_larger : bool, default=False
+        Return the smallest number from which on **every** number of rows does, rather than the first one that
+        does: each further error makes the bound jump up.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    DomainError
+        If the claim is not above the error rate, or needs more than 10**10 rows.
+
+    Examples
+    --------
+    >>> from pbgnet import rows_needed
+    >>> rows_needed(0.02, 0.03)  # 17 errors among 846 rows
+    846
+    >>> rows_needed(0.02, 0.03, for_all_larger=True)
+    1004
+    >>> rows_needed(0.02, 0.03, chance=0.8)
+    1542
+    >>> rows_needed(0, 0.01)  # without any error
+    299
+    """
+    goal = make_goal(error, claim, confidence, n_claims)
+    if chance is not None:
+        return rows_for_chance(goal, check_chance(chance), bool(for_all_larger))
+    return rows_for_good(goal) if for_all_larger else first_rows(goal)
+
+
+@functools.lru_cache(maxsize=CACHED)
+def first_rows(goal: Goal) -> int:
+    """Return the smallest number of rows at which the errors expected, rounded up, prove the claim."""
+    error = goal.exact_error
+    if error == 0:
+        return rows_for(goal, 0)
+    # With k errors there are at most k / error rows.
+    k = _first(lambda k: bool(goal.proved_by(k, k / goal.error)), 1, _most_errors(goal))
+    while not goal.proved_by(k, math.floor(k / error)):
+        k += 1
+    return max(rows_for(goal, k), math.floor((k - 1) / error) + 1)
+
+
+@functools.lru_cache(maxsize=CACHED)
+def rows_for_good(goal: Goal) -> int:
+    """Return the smallest number of rows from which on the errors expected always prove the claim."""
+    error = goal.exact_error
+    if error == 0:
+        return rows_for(goal, 0)
+    # With k errors there are more than (k - 1) / error rows.
+    k = _first(lambda k: bool(goal.proved_by(k, (k - 1) / goal.error)), 2, _most_errors(goal))
+    while goal.proved_by(k, _fewest_rows(k, error)):
+        k -= 1  # with 1 error among 1 row it ends
+    return min(rows_for(goal, k), _fewest_rows(k + 1, error))
+
+
+@functools.lru_cache(maxsize=CACHED)
+def rows_for_chance(goal: Goal, chance: float, for_all_larger: bool = False) -> int:
+    """Return the smallest number of rows that reach the claim with a chance, at the true error rate."""
+    most = _most_errors(goal)
+    if for_all_larger:
+        # As long as k errors are allowed, the chance falls with the rows: it is least before k + 1 are.
+        k = _first(lambda k: bool(goal.chance(k, _real_rows_for(goal, k + 1)) >= chance), 0, most)
+        while k >= 0 and goal.chance(k, rows_for(goal, k + 1) - 1) >= chance:
+            k -= 1
+        return rows_for(goal, k + 1)
+    k = _first(lambda k: bool(goal.chance(k, _real_rows_for(goal, k)) >= chance), 0, most)
+    while goal.chance(k, rows_for(goal, k)) < chance:
+        k += 1
+    return rows_for(goal, k)
+
+
+def rows_for(goal: Goal, n_errors: int) -> int:
+    """Return the smallest number of rows among which so many errors prove the claim."""
+    return _first(lambda n: bool(goal.proved_by(n_errors, n)), n_errors + 1, MOST_ROWS)
+
+
+def _real_rows_for(goal: Goal, n_errors: int) -> float:
+    """Return the same between whole numbers."""
+    high = float(rows_for(goal, n_errors))
+    low = high - 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if goal.proved_by(n_errors, middle) else (middle, high)
+    return high
+
+
+def _fewest_rows(n_errors: int, error: Fraction) -> int:
+    """Return the smallest number of rows at which so many errors are expected, rounded up."""
+    return math.floor((n_errors - 1) / error) + 1
+
+
+def _most_errors(goal: Goal) -> int:
+    return math.ceil(goal.claim * MOST_ROWS)
+
+
+def _first(holds: Callable[[int], bool], start: int, most: int) -> int:
+    """Return the smallest whole number from `start` at which something holds that goes on to hold."""
+    step = 1
+    low, high = start - 1, start
+    while not holds(high):
+        if high >= most:
+            raise DomainError(
+                f"The claim needs more than {MOST_ROWS:g} rows: it is too near to the error rate, or to 0."
+            )
+        low, high, step = high, min(high + step, most), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

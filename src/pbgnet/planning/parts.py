@@ -1,0 +1,187 @@
+"""What is claimed apart: rows of a class, of a group, or those that are answered; and how delta is shared."""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from pbgnet.exceptions import DomainError, DtypeError, OptionError
+from pbgnet.planning.goal import Goal, as_written, check_share
+from pbgnet.planning.needed import CACHED, MOST_ROWS, first_rows, rows_for_chance, rows_for_good
+from pbgnet.validation import check_kind
+
+WHOLE = "all rows"
+ANSWERED = "answered rows"
+
+LIMITS_OF_GROUP = 2
+"""The error rate of a group has an upper and a lower limit, which differences between groups are made of."""
+
+CLAIMS_OF_ABSTENTION = 2
+"""On the error rate of answered rows, and on the share of rows that is left unanswered."""
+
+SUM_SLACK = 0.02
+"""Shares of all classes are 1 together; people write 0.33 three times."""
+
+MOST_PARTS = 1000
+
+# The number of rows of a part is random; beyond so many standard deviations nothing is counted.
+DEVIATIONS = 7.0
+MOST_POINTS = 2001
+
+
+def claims_made(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -> int:
+    """Return how many claims share delta equally: over all rows, of each class, and of each group.
+
+    A group has two limits, an upper and a lower one. Where rows may be left unanswered, there are two claims
+    more: on the error rate of answered rows, and on the share that is left unanswered.
+
+    Examples
+    --------
+    >>> from pbgnet.planning import claims_made
+    >>> claims_made(), claims_made(n_classes=3), claims_made(n_groups=2), claims_made(abstains=True)
+    (1, 4, 5, 3)
+    """
+    for name, count in (("n_classes", n_classes), ("n_groups", n_groups)):
+        check_kind(name, count, int)
+        if count < 0:
+            raise DomainError(f"{name} must be at least 0, got {count!r:.60}.")
+    check_kind("abstains", abstains, bool)
+    return 1 + n_classes + LIMITS_OF_GROUP * n_groups + CLAIMS_OF_ABSTENTION * abstains
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of which a claim of its own is made, and how many rows of the table that takes.
+
+    Attributes
+    ----------
+    kind : {"all", "class", "group"}
+    name : str
+    share : float
+        Of the certified rows, as far as it is known beforehand.
+    claim : float
+    rows : int
+        Certified rows, of all parts together, with which the claim is reached if error rate and share turn
+        out as expected; the errors are rounded up, the rows of the part down.
+    chance : float
+        That so many do, if the true error rate is the one expected.
+    rows_for_good : int
+        The same from which on every larger number does.
+    rows_with_chance : int
+        Certified rows with which the claim is reached with the chance asked for: the errors and the rows of
+        the part are both random.
+    errors_allowed : int
+        Errors among the rows of the part, at `rows_with_chance` and the share expected.
+    """
+
+    kind: str
+    name: str
+    share: float
+    claim: float
+    rows: int
+    chance: float
+    rows_for_good: int
+    rows_with_chance: int
+    errors_allowed: int
+
+    @property
+    def own_rows(self) -> int:
+        """The rows of the part alone, of `rows`."""
+        return rows_of_part(self.rows, self.share)
+
+
+def plan_part(kind: str, name: str, share: float, goal: Goal, chance: float) -> Part:
+    """Return how many certified rows a claim about a part of them takes."""
+    rows, with_chance = _whole_rows(first_rows(goal), share), _rows_with_chance(goal, share, chance)
+    return Part(
+        kind,
+        name,
+        share,
+        goal.claim,
+        rows,
+        chance_of_claim(goal, rows, share),
+        _whole_rows(rows_for_good(goal), share),
+        with_chance,
+        int(goal.errors_allowed(rows_of_part(with_chance, share))),
+    )
+
+
+def rows_of_part(n: int, share: float) -> int:
+    """Return how many of n rows a part has, rounded down."""
+    return math.floor(n * as_written(share))
+
+
+def chance_of_claim(goal: Goal, n: int, share: float = 1.0) -> float:
+    """Return the chance that n certified rows prove the claim about a part of them.
+
+    The errors are random, and for a share below 1 so is how many of the rows belong to the part.
+    """
+    if share == 1.0:
+        own, weights = np.array([n]), np.ones(1)
+    else:
+        own, weights = _own_rows(n, share)
+    allowed = goal.errors_allowed_between(own)
+    reached = np.where(allowed >= 0, goal.chance(np.maximum(allowed, 0), own), 0.0)
+    return min(1.0, float(weights @ reached))
+
+
+def read_shares(what: str, shares: Mapping[str, float] | None) -> dict[str, float]:
+    """Check the shares of all classes, or of all groups, by name."""
+    if shares is None:
+        return {}
+    if not isinstance(shares, Mapping):
+        raise DtypeError(f"The shares of {what} must be a mapping from name to share, got {shares!r:.60}.")
+    checked = {str(name): check_share(f"The share of {name!r:.40}", share) for name, share in shares.items()}
+    if len(checked) < 2 or len(checked) > MOST_PARTS:
+        raise OptionError(f"{what.capitalize()} must be 2 to {MOST_PARTS}, got {len(checked)}.")
+    if abs(sum(checked.values()) - 1.0) > SUM_SLACK:
+        raise DomainError(
+            f"The shares of all {what} must be 1 together, got {sum(checked.values()):.4g}: delta is shared "
+            "between them, so that none may be left out."
+        )
+    return checked
+
+
+def _whole_rows(own: int, share: float) -> int:
+    """Return the smallest number of rows of which a part has so many."""
+    return math.ceil(own / as_written(share))
+
+
+@functools.lru_cache(maxsize=CACHED)
+def _rows_with_chance(goal: Goal, share: float, chance: float) -> int:
+    """Return rows that reach the claim with a chance; for a share below 1 found by bisection.
+
+    The chance grows with the rows but for ripples, so that a few rows less may do as well.
+    """
+    if share == 1.0:
+        return rows_for_chance(goal, chance)
+    low, high = 0, _whole_rows(rows_for_chance(goal, chance), share)
+    while (found := chance_of_claim(goal, high, share)) < chance:
+        low, high = high, high + max(1, high // (2 if found < chance / 2 else 8))
+        if high > MOST_ROWS:
+            raise DomainError(
+                f"A claim about a share of {share:g} of the rows needs more than {MOST_ROWS:g}."
+            )
+    return _bisect(lambda n: chance_of_claim(goal, n, share) >= chance, low, high)
+
+
+def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _own_rows(n: int, share: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return numbers of rows that a part may have of n, and their probabilities; of very many, some."""
+    mean, spread = n * share, DEVIATIONS * math.sqrt(n * share * (1.0 - share)) + 10.0
+    low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
+    own = np.unique(np.linspace(low, high, min(high - low + 1, MOST_POINTS)).astype(np.int64))
+    logs = special.xlogy(own, share) + special.xlog1py(n - own, -share)
+    logs += special.gammaln(n + 1) - special.gammaln(own + 1) - special.gammaln(n - own + 1)
+    weights = np.exp(logs - logs.max())
+    return own, weights / weights.sum()
