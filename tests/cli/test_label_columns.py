@@ -17,7 +17,7 @@ def read(folder, a, b=("0", "1", "0"), missing=None):
     lines = [f"{k},{one},{two}" for k, (one, two) in enumerate(zip(a, b, strict=True))]
     path.write_text("\n".join(["k,a,b", *lines]) + "\n")
     reading = TableReading(("a", "b")).amended(missing=missing)
-    return targets_of(reading.read(path), reading, path)
+    return targets_of(reading.read(path), reading.targets, path)
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_one_target_is_read_as_ever(tmp_path):
     path.write_text("k,a\n1,x\n2,\n3,y\n")
     reading = TableReading(("a",))
     with pytest.raises(LabelError, match="no label"):
-        targets_of(reading.read(path), reading, path)
+        targets_of(reading.read(path), reading.targets, path)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.folder import TableReading
 from pbgnet.cli.tables import check_column, labels, place_of, refuse_gaps, some
 from pbgnet.exceptions import LabelError, OptionError
 
@@ -25,11 +24,11 @@ RULE = (
 )
 
 
-def targets_of(frame: "pd.DataFrame", reading: TableReading, path: Path) -> Any:
+def targets_of(frame: "pd.DataFrame", targets: Sequence[str], path: Path) -> Any:
     """Return the labels of the table at `path`: one per row, or a table of 0 and 1 for several targets."""
-    if len(reading.targets) == 1:
-        return labels(frame, reading.targets[0], path)
-    return label_matrix(frame, reading.targets, path)
+    if len(targets) == 1:
+        return labels(frame, targets[0], path)
+    return label_matrix(frame, targets, path)
 
 
 def label_matrix(frame: "pd.DataFrame", targets: Sequence[str], path: Path) -> "pd.DataFrame":

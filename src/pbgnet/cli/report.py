@@ -107,7 +107,7 @@ def _of_model(folder: Path, data: Path, compare: bool) -> Result:
     if not reading.targets:
         raise OptionError("The folder does not say which column holds the labels; train has not made it.")
     frame, table = read_as_certified(model, data, reading)
-    y = targets_of(frame, reading, data)
+    y = targets_of(frame, reading.targets, data)
     compared = measure_comparison(model, table, y, data) if compare else load_comparison(folder, model)
     tested = load_test_set(folder, model)
     page = write_report(

@@ -102,7 +102,7 @@ def train_model(
     check_new_folder(out, overwrite)
     stages.begin("reading")
     frame = reading.read(data)
-    y = targets_of(frame, reading, data)
+    y = targets_of(frame, reading.targets, data)
     X = reading.training_features(frame)  # noqa: N806
     if len(reading.targets) == 1:
         _check_rows(y, reading.targets[0])

@@ -174,20 +174,15 @@ def certify(
     """
     if loss is not None:
         loss_quantity(loss)  # raises before any work is done
-    check_kind("class_conditional", class_conditional, bool, np.bool_)
-    check_kind("confusion", confusion, bool, np.bool_)
-    check_kind("per_label", per_label, bool, np.bool_)
+    asked = {"class_conditional": class_conditional, "confusion": confusion, "per_label": per_label}
+    for name, flag in asked.items():
+        check_kind(name, flag, bool, np.bool_)
     by_class, several_labels = bool(class_conditional or confusion), has_several_labels(y)
     check_label_options(several_labels, per_label, class_conditional=by_class, loss=loss, classes=classes)
     if several_labels:
         return _certify_labels(model, X, y, confidence, training_data, bool(per_label), n_models)
-    values = label_values(y)
-    n = count_rows(X)
-    if n != values.size:
-        raise ShapeError(f"The table has {n} rows, but there are {values.size} labels.")
-    if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
-    losses = None
+    values, losses = label_values(y), None
+    n = _checked_count(X, values.size)
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
@@ -233,11 +228,8 @@ def _certify_labels(
     n_models: int,
 ) -> CertifiedPredictions:
     """Certify a classifier that answers with several labels; see `certify`."""
-    truth, n, names = indicator_values(y).astype(np.int64), count_rows(X), label_names(y)
-    if n != len(truth):
-        raise ShapeError(f"The table has {n} rows, but there are {len(truth)} of labels.")
-    if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
+    truth, names = indicator_values(y).astype(np.int64), label_names(y)
+    n = _checked_count(X, len(truth))
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, y, training_data)
         counted = LabelAnswers(names, truth, ask_labels(model, X, n, len(names)))
@@ -256,6 +248,16 @@ def _certify_labels(
         subject=ClassifierSubject(fingerprint_predictions(names.labels, counted.predictions)),
     )
     return CertifiedPredictions(certificate, names.labels, counted.predictions)
+
+
+def _checked_count(X: Any, n_labels: int) -> int:  # noqa: N803
+    """Return the number of rows, one or more, or raise if there are not as many labels."""
+    n = count_rows(X)
+    if n != n_labels:
+        raise ShapeError(f"The table has {n} rows, but there are {n_labels} labels.")
+    if n == 0:
+        raise DomainError("There is no row to certify; at least one is needed.")
+    return n
 
 
 def count_claims(
