@@ -402,6 +402,8 @@ NOT_WALKED = {
     "PBGNetMultilabelClassifier": "checked in tests/estimators/test_multilabel_classifier.py",
     "HeldOutPipeline": "its parameters are checked in tests/estimators/test_held_out_pipeline.py",
     "certify_fitted": "called by HeldOutPipeline",
+    "check_label_options": "called by certify, which is walked",
+    "has_several_labels": "called by certify, which is walked",
     "row_fingerprints": "called by certify, which is walked",
     "compare_classifiers": "checked in tests/estimators/test_alternatives.py",
     "FourierNodes": "made by choose_nodes",

@@ -69,7 +69,7 @@ def test_show(run, run_json, made):
     payload = run_json("show", made / "model")
     assert payload["certificate"] == json.loads((made / "model" / "certificate.json").read_text())
     assert payload["features"] == ["size", "weight", "colour", "large"]
-    assert payload["target"] == "label"
+    assert payload["targets"] == ["label"]
 
 
 def test_bound_lists_all_bounds(run, run_json):

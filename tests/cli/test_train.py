@@ -339,7 +339,7 @@ def test_a_model_that_was_set_aside_is_found_with_its_reading_and_not_lost(run, 
 def test_a_parent_that_cannot_be_written_is_told_before_training(run, copy, quick, monkeypatch):
     allowed = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: path != copy and allowed(path, mode))
-    monkeypatch.setattr("pbgnet.cli.workflow.read_table", None)  # would be a TypeError
+    monkeypatch.setattr("pbgnet.cli.folder.read_table", None)  # would be a TypeError
     arguments = (copy / "table.csv", "--target", "label", "--out", copy / "model", "--overwrite")
     result = run("train", *arguments, *quick)
     assert result.exit_code == 3, result.output

@@ -173,14 +173,14 @@ def test_the_target_can_be_named_and_must_be_known(run, copy):
 def test_a_reading_of_another_model_is_not_used(run, copy):
     path = copy / "model" / "table.json"
     content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "data": "0" * 64, "target": "size"}))
+    path.write_text(json.dumps({**content, "data": "0" * 64, "targets": ["size"]}))
     result = run("verify", copy / "model", copy / "table.csv", "--target", "label")
     assert result.exit_code == 0, result.output
     assert "belongs to another model" in result.stderr
 
 
 @pytest.mark.parametrize(
-    "change", [{"target": 3}, {"missing": "?"}, {"dropped": [1]}, {"version": 2}, {"more": 1}]
+    "change", [{"targets": 3}, {"missing": "?"}, {"dropped": [1]}, {"version": 2}, {"more": 1}]
 )
 def test_a_damaged_reading_is_refused(run, copy, change):
     path = copy / "model" / "table.json"

@@ -12,9 +12,9 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import hamming_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pbgnet.certificates import earliest_by, load_model, verify
+from pbgnet.certificates import certify, earliest_by, load_model, verify
 from pbgnet.estimators import PBGNetMultilabelClassifier, make_certified_pipeline
-from pbgnet.exceptions import ConstantLabelWarning, LabelError, OptionError, ShapeError
+from pbgnet.exceptions import ConstantLabelWarning, LabelError, OptionError, PriorLeakageError, ShapeError
 
 NAMES = ["sport", "music", "art"]
 
@@ -72,6 +72,15 @@ def test_the_saved_model_answers_alike(data, fitted, tmp_path):
     assert model.predict_proba(X) == pytest.approx(fitted.predict_proba(X))
     assert verify(tmp_path / "model", X, Y).ok
     assert (pickle.loads(pickle.dumps(fitted)).predict(X) == fitted.predict(X)).all()
+
+
+def test_it_is_certified_on_fresh_rows_and_refused_its_own(data, fitted):
+    X, Y = make_multilabel_classification(n_samples=100, n_features=6, n_classes=3, random_state=1)
+    certified = certify(fitted, X + 0.25, Y, per_label=True)
+    assert certified.certificate.inputs.n_errors == (fitted.predict(X + 0.25) != Y).any(axis=1).sum()
+    assert verify(certified, X + 0.25, Y, model=fitted).ok
+    with pytest.raises(PriorLeakageError, match="300 of the 300 rows"):
+        certify(fitted, *data)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, lambda Y: Y.astype(bool), np.ndarray.tolist])

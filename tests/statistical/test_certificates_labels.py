@@ -9,7 +9,9 @@ import torch
 from scipy import stats
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.network import Situation, Terms, evaluate, unions
+from pbgnet.certificates.classifier import LabelAnswers
+from pbgnet.certificates.data import Classes
+from pbgnet.certificates.network import Situation, Terms, delta_of, evaluate, unions
 from pbgnet.certificates.network.strategy import events_of, propose
 from pbgnet.certificates.routes import Foresight
 from pbgnet.networks import AggregatedNetwork, LabelCode
@@ -101,6 +103,31 @@ def test_all_claims_together_fail_as_seldom_as_they_say(world, certificate):
     assert violated <= allowed
     if certificate in ("held-out", "per label"):
         assert optimistic > allowed  # the test has power: the counts alone would fail it
+
+
+def simulate_classifier(world, *, per_label, repetitions=REPETITIONS):
+    """Return the same for a classifier that is known by its answers alone."""
+    rng, network = np.random.default_rng(3), network_of(PRIOR)
+    delta = split_delta(delta_of(CONFIDENCE), 2 + 3 * per_label)
+    truth = world.risks(network)
+    violated = optimistic = 0
+    for _ in range(repetitions):
+        places, labels = world.draw(N_ROWS, rng)
+        answers = (POINTS[places] @ PRIOR.T > 0).astype(np.int64)
+        claims = LabelAnswers(Classes(("a", "b", "c")), labels, answers).claims(per_label, delta)
+        violated += any(truth[claim.label or claim.quantity] > claim.value for claim in claims)
+        optimistic += any(truth[claim.label or claim.quantity] > claim.empirical_risk for claim in claims)
+    return violated, optimistic
+
+
+@pytest.mark.parametrize("world", worlds())
+@pytest.mark.parametrize("per_label", [False, True])
+def test_any_classifier_is_certified_as_surely(world, per_label):
+    violated, optimistic = simulate_classifier(worlds()[world], per_label=per_label)
+    allowed = stats.binom.ppf(0.999, REPETITIONS, 1 - CONFIDENCE)
+    assert violated <= allowed
+    if world == "noisy":
+        assert optimistic > allowed  # the test has power
 
 
 def test_the_world_is_as_it_says():

@@ -15,6 +15,7 @@ from pbgnet.certificates.classifier import (
     certify,
     certify_by_disagreement,
     certify_fitted,
+    check_label_options,
     count_on_rows,
 )
 from pbgnet.certificates.data import (
@@ -32,6 +33,7 @@ from pbgnet.certificates.data import (
     earliest_by,
     fingerprint_features,
     fingerprint_tensors,
+    has_several_labels,
     label_names,
     label_values,
     row_fingerprints,
@@ -117,6 +119,7 @@ __all__ = [
     "certify_fitted",
     "certify_network",
     "certify_prepared",
+    "check_label_options",
     "code_for",
     "count_on_rows",
     "delta_of",
@@ -126,6 +129,7 @@ __all__ = [
     "evaluate",
     "fingerprint_features",
     "fingerprint_tensors",
+    "has_several_labels",
     "label_names",
     "label_values",
     "load_certified",

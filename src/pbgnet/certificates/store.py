@@ -161,7 +161,7 @@ def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
     answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
     if len(answers) > LARGEST_JSON:
         raise DomainError(
-            f"The answers on {certified.predictions.size} rows take more than {LARGEST_JSON // 2**20} "
+            f"The answers on {len(certified.predictions)} rows take more than {LARGEST_JSON // 2**20} "
             "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
         )
     for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):

@@ -17,13 +17,16 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
 
-def clean(cells: Sequence[Any], missing: Collection[str]) -> list[str | None]:
-    """Strip texts of blanks; those that mean "missing", and what is no text, become None."""
+def clean(cells: Sequence[Any], missing: Collection[str], blank: str | None = None) -> list[str | None]:
+    """Strip texts of blanks; those that mean "missing", and what is no text, become None.
+
+    Empty ones become `blank`.
+    """
     changed: dict[Any, str | None] = {}
     for cell in set(cells):  # most columns repeat few texts, and most texts stay as they are
         text = cell.strip() if isinstance(cell, str) else ""
         if not text or text in missing:
-            changed[cell] = None
+            changed[cell] = None if text else blank
         elif text != cell:
             changed[cell] = text
     return [changed.get(cell, cell) for cell in cells] if changed else list(cells)

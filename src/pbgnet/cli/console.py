@@ -99,14 +99,15 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     rows = [(f"bound on {of_rows}", round_up(certificate.error_rate.value))]
     if certificate.hamming_loss is not None:
         rows.append(("bound on the share of wrong labels", round_up(certificate.hamming_loss.value)))
-    rows += [(f"  in label {claim.label}", round_up(claim.value)) for claim in certificate.per_label]
+    rows += _of_classes(certificate.per_label, "labels")
     rows += _of_classes(certificate.class_conditional, "classes")
     if certificate.balanced_error_rate is not None:
         rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
     rows += _of_classes(certificate.confusion, "pairs")
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
-    what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else "error rate"
+    what = "any wrong label" if certificate.of_labels else "error rate"
+    what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else what
     rows.append(
         (f"{what} on the rows", f"{inputs.empirical_error_rate:.4f}  ({inputs.n_errors} of {inputs.n})")
     )
@@ -133,7 +134,7 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
 
 
 def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:
-    """Return the bounds on classes, or on pairs of them; of many, the largest."""
+    """Return the bounds on classes, on pairs of them, or on labels; of many, the largest."""
     from pbgnet.certificates import round_up
 
     ordered = sorted(claims, key=lambda claim: -claim.value)
@@ -141,7 +142,8 @@ def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:
     told = []
     for claim in shown:
         answered = "" if claim.answered is None else f", answered {claim.answered}"
-        told.append((f"  in class {claim.given_class}{answered}", round_up(claim.value)))
+        one = f"label {claim.label}" if claim.label is not None else f"class {claim.given_class}"
+        told.append((f"  in {one}{answered}", round_up(claim.value)))
     if others := ordered[len(shown) :]:
         told.append((f"  in each of the {len(others)} other {kind}", round_up(others[0].value)))
     return told
@@ -153,11 +155,14 @@ def _show_bars(
     others: "Mapping[str, Claim]",
 ) -> None:
     """Print all bounds as bars, with what was measured and what is trivial."""
-    from pbgnet.report import error_rate_bars, loss_bars
+    from pbgnet.report import error_rate_bars, hamming_bars, loss_bars
 
     certificate = model.certificate
-    echo("Error rate:")
+    echo("Rows with any wrong label:" if certificate.of_labels else "Error rate:")
     bars((bar.name, bar.value, bar.text) for bar in error_rate_bars(certificate, tested, others))
+    if hamming := hamming_bars(certificate):
+        echo("Share of wrong labels, the Hamming loss:")
+        bars((bar.name, bar.value, bar.text) for bar in hamming)
     if loss := loss_bars(certificate):
         quantity = "linear loss" if certificate.expected_loss is None else certificate.expected_loss.quantity
         echo(f"{quantity[0].upper()}{quantity[1:]}:")

@@ -38,7 +38,7 @@ def demo(
     data, model = out / TABLE, out / MODEL
     out.mkdir(parents=True, exist_ok=True)
     write_demo_table(data)
-    reading = TableReading(TARGET)
+    reading = TableReading((TARGET,))
     trained = train_model(
         data,
         reading,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pbgnet.cli.outcome import note
-from pbgnet.cli.tables import MISSING, check_column, is_csv, some
+from pbgnet.cli.tables import MISSING, check_column, is_csv, read_table, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
 from pbgnet.files import final_place, standing_folder, write_whole
 from pbgnet.records import Limits, Record, parse_json
@@ -30,7 +30,7 @@ class TableReading(Record):
     It is a convenience and no part of the proof: `verify` compares the data it reads by their fingerprint.
     """
 
-    target: str | None = None
+    targets: tuple[str, ...] = ()  # the column of the labels; or one for each label that a row may have
     missing: tuple[str, ...] = MISSING  # texts that mean "missing" in a CSV
     dropped: tuple[str, ...] = ()  # columns that are not features
     data: str | None = None  # fingerprint of the table it was kept for
@@ -50,20 +50,29 @@ class TableReading(Record):
 
         return TablePreprocessor(parse_numbers=is_csv(data), decimal=self.decimal, drop_ids=not self.keep_ids)
 
-    def amended(self, target: str | None = None, missing: list[str] | None = None) -> "TableReading":
-        """Return the same with another column of labels, if given, and further texts for "missing"."""
+    def read(self, data: Path, *, as_text: bool = True) -> "pd.DataFrame":
+        """Read the table at `data`; see `read_table`.
+
+        Of several labels, an empty cell in the column of one may say that a row does not have it.
+        """
+        marked = self.targets if len(self.targets) > 1 else ()
+        return read_table(data, self.missing, as_text=as_text, header=self.header, marked=marked)
+
+    def amended(self, targets: list[str] | None = None, missing: list[str] | None = None) -> "TableReading":
+        """Return the same with other columns of labels, if given, and further texts for "missing"."""
         texts = tuple(dict.fromkeys((*self.missing, *(missing or ()))))
-        return replace(self, target=target or self.target, missing=texts)
+        return replace(self, targets=tuple(targets or self.targets), missing=texts)
 
     def training_features(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        """Return the columns to learn from: all but the target and those dropped."""
+        """Return the columns to learn from: all but the targets and those dropped."""
         for name in self.dropped:
             check_column("dropped", name, frame.columns)
-        if self.target in self.dropped:
-            raise OptionError(f"The target {self.target!r} cannot be dropped.")
-        left = [name for name in frame.columns if name != self.target and name not in self.dropped]
+        for name in self.targets:
+            if name in self.dropped:
+                raise OptionError(f"The target {name!r} cannot be dropped.")
+        left = [name for name in frame.columns if name not in (*self.targets, *self.dropped)]
         if not left:
-            raise OptionError(f"The table has no column but the target {self.target!r} to learn from.")
+            raise OptionError(f"The table has no column but the target {some(self.targets)} to learn from.")
         return frame[left]
 
 
@@ -116,7 +125,7 @@ def features(
     frame: "pd.DataFrame", model: "CertifiedModel | CertifiedPredictions", reading: TableReading
 ) -> Any:
     """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
-    others = {reading.target, *reading.dropped}
+    others = {*reading.targets, *reading.dropped}
     names = getattr(model, "feature_names", None)
     if names is None:  # fitted or certified by other means than this command line
         table = frame[[name for name in frame.columns if name not in others]]

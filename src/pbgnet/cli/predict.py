@@ -10,7 +10,7 @@ from pbgnet.cli.console import MOST_CLASSES, echo, pairs
 from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
-from pbgnet.cli.tables import check_column, is_csv, read_table, write_table
+from pbgnet.cli.tables import check_column, is_csv, write_table
 from pbgnet.exceptions import OptionError
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ def predict(
         ),
     ] = None,
     target: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="Column of labels in DATA, which is ignored, if train had another."
+            metavar="COLUMN",
+            help="Column of labels in DATA, which is ignored, if train had another. Repeatable.",
         ),
     ] = None,
     missing: Missing = None,
@@ -70,7 +71,7 @@ def predict(
         raise OptionError("--escape-formulas is for a CSV; programs do not run the texts of a Parquet file.")
     loaded = load_model(model)
     reading = load_reading(model, loaded).amended(target, missing)
-    frame = read_table(data, reading.missing, as_text=reads_text(loaded), header=reading.header)
+    frame = reading.read(data, as_text=reads_text(loaded))
     for name in keep or ():
         check_column("kept", name, frame.columns)
     if loaded.feature_names is not None and not set(loaded.feature_names) <= set(frame.columns):

@@ -15,10 +15,10 @@ from pbgnet.cli.compared import (
 from pbgnet.cli.comparisons import report_comparison
 from pbgnet.cli.console import bars, echo
 from pbgnet.cli.folder import all_stores, load_reading, save_record
+from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.options import Compare, Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.reproduce import STORE
-from pbgnet.cli.tables import labels
 from pbgnet.cli.tested import load_test_set
 from pbgnet.cli.verify import read_as_certified
 from pbgnet.cli.workflow import REPORT
@@ -104,10 +104,10 @@ def _of_model(folder: Path, data: Path, compare: bool) -> Result:
 
     model = load_certified(folder)
     reading = load_reading(folder, model)
-    if reading.target is None:
+    if not reading.targets:
         raise OptionError("The folder does not say which column holds the labels; train has not made it.")
     frame, table = read_as_certified(model, data, reading)
-    y = labels(frame, reading.target, data)
+    y = targets_of(frame, reading.targets, data)
     compared = measure_comparison(model, table, y, data) if compare else load_comparison(folder, model)
     tested = load_test_set(folder, model)
     page = write_report(

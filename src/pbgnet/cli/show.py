@@ -37,7 +37,7 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
     prior = certificate.network.prior
     facts = (
         ("labels" if loaded.inputs.has_several_labels else "classes", _classes(loaded)),
-        ("target", repr(reading.target) if reading.target is not None else "not recorded"),
+        ("target", some(reading.targets, MOST_CLASSES) or "not recorded"),
         ("features", f"{len(names)}: {some(names)}" if names else str(network.n_features)),
         *(() if network.patches is None else (("images", str(network.patches)),)),
         ("network", f"{sizes}{', with intercepts' if network.intercept else ''}{coded}"),
@@ -47,7 +47,7 @@ def _show_model(loaded: "CertifiedModel", folder: Path) -> Result:
     payload = {
         "certificate": certificate.to_dict(),
         "classes": list(loaded.classes),
-        "target": reading.target,
+        "targets": list(reading.targets),
         "features": names,
         "rows": {"prior": loaded.prior_rows.size, "certified": loaded.certified_rows.size},
     }
@@ -58,7 +58,7 @@ def _show_predictions(loaded: "CertifiedPredictions", folder: Path) -> Result:
     from pbgnet.certificates import FittedSubject
 
     certificate = loaded.certificate
-    facts = [("classes", _classes(loaded))]
+    facts = [("labels" if certificate.of_labels else "classes", _classes(loaded))]
     if isinstance(certificate.subject, FittedSubject):
         fit = certificate.subject.fit
         facts.append(("fitted", f"{fit.classifier} of {fit.library}; it is not stored"))

@@ -38,13 +38,19 @@ SNIFFED = 65536
 
 
 def read_table(
-    path: Path, missing: Sequence[str] = MISSING, *, as_text: bool = True, header: bool = True
+    path: Path,
+    missing: Sequence[str] = MISSING,
+    *,
+    as_text: bool = True,
+    header: bool = True,
+    marked: Collection[str] = (),
 ) -> "pd.DataFrame":
     """Read a table by the extension of its file: a CSV, or Parquet.
 
     With `as_text` every cell of a CSV stays a text, None where it is missing, and the index tells the line of
     each row. Otherwise a column holds numbers where all its cells are such: one cell then decides how all
-    the others are read. Without a `header` the columns of a CSV are column_1, column_2 and so on.
+    the others are read. Without a `header` the columns of a CSV are column_1, column_2 and so on. In columns
+    that are `marked` an empty cell is an empty text, and not missing.
     """
     kind = _kind(path)
     if path.is_dir():
@@ -54,7 +60,10 @@ def read_table(
     if path.stat().st_size == 0:
         raise DamagedFileError(f"{path} is empty.")
     with _damage_named(path):
-        frame = _read_parquet(path) if kind == "parquet" else _read_csv(path, missing, as_text, header)
+        if kind == "parquet":
+            frame = _read_parquet(path)
+        else:
+            frame = _read_csv(path, missing, as_text, header, marked)
     if frame.shape[0] == 0:
         raise ShapeError(f"{path} has no rows, only a header.")
     return frame
@@ -82,13 +91,20 @@ def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
     from pbgnet.certificates import label_values
 
     check_column("target", target, frame.columns)
-    gaps = frame[target].isna().to_numpy().nonzero()[0]
-    if gaps.size:
-        raise LabelError(
-            f"{gaps.size} of {len(frame)} rows have no label in column {target!r}, the first of them "
-            f"{_place(frame, path, int(gaps[0]))}; remove those rows."
-        )
+    refuse_gaps(frame, target, path, frame[target].isna().to_numpy())
     return label_values(label_column(frame, target, path))
+
+
+def refuse_gaps(
+    frame: "pd.DataFrame", target: str, path: Path, gaps: "NDArray[Any]", advice: str = "remove those rows"
+) -> None:
+    """Raise `LabelError` if rows have no label in a column; says where the first of them stands."""
+    rows = gaps.nonzero()[0]
+    if rows.size:
+        raise LabelError(
+            f"{rows.size} of {len(frame)} rows have no label in column {target!r}, the first of them "
+            f"{place_of(frame, path, int(rows[0]))}; {advice}."
+        )
 
 
 def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
@@ -106,7 +122,7 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
         row = first_infinity(frame[name])
         if row is not None:
             raise DomainError(
-                f"Column {name!r} holds infinity in {_place(frame, path, row)} of {path}; replace it, or "
+                f"Column {name!r} holds infinity in {place_of(frame, path, row)} of {path}; replace it, or "
                 "leave it missing."
             )
 
@@ -116,7 +132,7 @@ def is_csv(path: Path) -> bool:
     return _kind(path) != "parquet"
 
 
-def _place(frame: "pd.DataFrame", path: Path, row: int) -> str:
+def place_of(frame: "pd.DataFrame", path: Path, row: int) -> str:
     """Say where a row stands: its line in a CSV; its number, from 1, in others."""
     return f"line {frame.index[row]}" if is_csv(path) and frame.index.name == "line" else f"row {row + 1}"
 
@@ -183,7 +199,9 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     return frame
 
 
-def _read_csv(path: Path, missing: Sequence[str], as_text: bool, header: bool) -> "pd.DataFrame":
+def _read_csv(
+    path: Path, missing: Sequence[str], as_text: bool, header: bool, marked: Collection[str]
+) -> "pd.DataFrame":
     import pandas as pd
 
     content = read_utf8(path)
@@ -202,14 +220,17 @@ def _read_csv(path: Path, missing: Sequence[str], as_text: bool, header: bool) -
             names = [f"column_{place}" for place in range(1, len(first) + 1)]
         read = functools.partial(read, io.BytesIO(content), header=0 if header else None, names=names)
         if not as_text:
-            return read(na_values=list(missing), low_memory=False)
+            gaps = {name: [text for text in missing if text or name not in marked] for name in names}
+            return read(na_values=gaps, low_memory=False)
         frame = read(dtype=object, low_memory=False)
     markers = set(missing)
     lines = _lines(content, separator, len(frame), header)
     index = pd.RangeIndex(1, len(frame) + 1, name="row") if lines is None else pd.Index(lines, name="line")
-    return pd.DataFrame(
-        {name: pd.Series(clean(frame[name].tolist(), markers), index, dtype=object) for name in names}
-    )
+    columns = {}
+    for name in names:
+        cells = clean(frame[name].tolist(), markers, blank="" if name in marked else None)
+        columns[name] = pd.Series(cells, index, dtype=object)
+    return pd.DataFrame(columns)
 
 
 def _lines(content: bytes, separator: str, n_rows: int, header: bool) -> Sequence[int] | None:

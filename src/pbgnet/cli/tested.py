@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.folder import TableReading, features, load_record, reads_text
-from pbgnet.cli.tables import label_column, read_table
+from pbgnet.cli.label_columns import label_matrix
+from pbgnet.cli.tables import label_column
 from pbgnet.exceptions import DomainError, LabelError
 from pbgnet.records import Count, PositiveCount, Record
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions
     from pbgnet.report import ErrorCount
 
@@ -57,17 +61,12 @@ def measure_test_set(
 
     import numpy as np
 
-    from pbgnet.certificates import label_values, row_fingerprints
+    from pbgnet.certificates import row_fingerprints
     from pbgnet.exceptions import PBGNetWarning, SeenTestRowsWarning
 
     predictor: Any = model if answering is None else answering
-    frame = read_table(data, reading.missing, as_text=reads_text(predictor), header=reading.header)
-    assert reading.target is not None
-    if reading.target not in frame.columns:
-        raise LabelError(f"The test set {data} lacks the column of the labels, {reading.target!r}.")
-    truth = label_values(label_column(frame, reading.target, data))
-    if unknown := [label for label in dict.fromkeys(truth.tolist()) if label not in model.classes]:
-        raise LabelError(f"The test set {data} holds the unknown label {unknown[0]!r:.60}.")
+    frame = reading.read(data, as_text=reads_text(predictor))
+    truth = _truth(frame, model, reading, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)
         rows = features(frame, model, reading)
@@ -76,13 +75,30 @@ def measure_test_set(
     n_seen = int(np.isin(row_fingerprints(rows), known).sum())
     if n_seen:
         warnings.warn(
-            f"{n_seen} of the {truth.size} rows of the test set {data} are also in the training table: the "
+            f"{n_seen} of the {len(truth)} rows of the test set {data} are also in the training table: the "
             "error measured may be too small. Unless equal rows are to be expected, test on others.",
             SeenTestRowsWarning,
             stacklevel=2,
         )
     wrong = sum(a != b for a, b in zip(answers.tolist(), truth.tolist(), strict=True))
-    return Tested(truth.size, wrong, n_seen, _identity(model))
+    return Tested(len(truth), wrong, n_seen, _identity(model))
+
+
+def _truth(
+    frame: "pd.DataFrame", model: "CertifiedModel | CertifiedPredictions", reading: TableReading, data: Path
+) -> "NDArray[Any]":
+    """Return the labels of a test set, all of them known to the model."""
+    from pbgnet.certificates import label_values
+
+    if absent := [name for name in reading.targets if name not in frame.columns]:
+        raise LabelError(f"The test set {data} lacks the column of the labels, {absent[0]!r}.")
+    if len(reading.targets) > 1:
+        matrix: NDArray[Any] = label_matrix(frame, reading.targets, data).to_numpy()
+        return matrix
+    truth = label_values(label_column(frame, reading.targets[0], data))
+    if unknown := [label for label in dict.fromkeys(truth.tolist()) if label not in model.classes]:
+        raise LabelError(f"The test set {data} holds the unknown label {unknown[0]!r:.60}.")
+    return truth
 
 
 def load_test_set(folder: Path, model: "CertifiedModel | CertifiedPredictions") -> Tested | None:

@@ -2,6 +2,7 @@
 
 import inspect
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,15 @@ from pbgnet.exceptions import OptionError
 
 CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
 
-Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column of the labels.")]
+Target = Annotated[
+    list[str],
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="Column of the labels. Repeatable, if rows may have several labels: one column for each, which "
+        "holds 0 and 1, no and yes, false and true, or x and nothing.",
+    ),
+]
 Out = Annotated[Path, out_option("MODEL", "Folder to make for the model.")]
 Hidden = Annotated[
     list[str],
@@ -71,6 +80,8 @@ OF_NETWORKS = {
     "learning_rate": "learning_rate",
     "device": "device",
 }
+OF_CLASSES = ("algorithm", "code", "class_weight", "prior_training", "restarts")
+"""Options of networks for one target alone."""
 
 Confidence = Annotated[float, typer.Option(metavar="X", help="Probability with which the bound holds.")]
 Certificate = Annotated[
@@ -84,6 +95,9 @@ Confusion = Annotated[
     typer.Option(
         "--confusion", help="Also bound how often each class is answered with each other: the held-out route."
     ),
+]
+PerLabel = Annotated[
+    bool, typer.Option("--per-label", help="With several --target: also bound the error rate of each label.")
 ]
 Test = Annotated[
     Path | None,
@@ -166,18 +180,36 @@ def parse_hidden(texts: list[str]) -> tuple[int, ...] | str:
 def parameters_of(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``train`` as parameters of what it trains; raise for those that do not fit."""
     shared = {name: given[option] for option, name in SHARED.items()}
+    several_labels = len(given["target"]) > 1
+    if given["per_label"] and not several_labels:
+        raise OptionError("--per-label is for several --target; --class-conditional bounds each class.")
+    if several_labels:
+        _refuse(
+            "is for one --target, whose rows have a class each", ("class_conditional", "confusion"), given
+        )
+        shared = {name: shared[name] for name in ("confidence", "prior_fraction", "random_state")}
+        shared["per_label"] = given["per_label"]
     if given["model"]:
-        options = inspect.signature(train).parameters
-        for option in OF_NETWORKS:
-            if given[option] != options[option].default:
-                raise OptionError(f"--{option.replace('_', '-')} is an option of networks; --model is none.")
+        _refuse("is an option of networks; --model is none", OF_NETWORKS, given)
         return {**shared, "n_models": given["n_priors"], "models": given["model"], "keep": given["keep"]}
     if given["keep"] is not None:
         raise OptionError("--keep is for --model: a network is stored in the folder as it is.")
-    network = {name: given[option] for option, name in OF_NETWORKS.items()}
+    options = set(OF_NETWORKS)
+    if several_labels:
+        _refuse("is for one --target; several are learned by one ensemble", OF_CLASSES, given)
+        options -= set(OF_CLASSES)
+    network = {name: given[option] for option, name in OF_NETWORKS.items() if option in options}
     network["hidden_layer_sizes"] = parse_hidden(given["hidden"])
     silent = given["quiet"] or given["as_json"]
     return {**shared, **network, "n_priors": given["n_priors"], "verbose": int(not silent)}
+
+
+def _refuse(why: str, options: Iterable[str], given: dict[str, Any]) -> None:
+    """Raise for options that were given and have no place here."""
+    known = inspect.signature(train).parameters
+    for option in options:
+        if given[option] != known[option].default:
+            raise OptionError(f"--{option.replace('_', '-')} {why}.")
 
 
 def reading_of(given: dict[str, Any]) -> TableReading:
@@ -187,7 +219,7 @@ def reading_of(given: dict[str, Any]) -> TableReading:
             f"--decimal is the sign before decimals, . or , (or auto); got {given['decimal']!r:.20}."
         )
     reading = TableReading(
-        given["target"],
+        tuple(given["target"]),
         dropped=tuple(given["drop"] or ()),
         header=not given["no_header"],
         decimal=given["decimal"],
@@ -211,6 +243,7 @@ def train(
     certificate: Certificate = "auto",
     class_conditional: ClassConditional = False,
     confusion: Confusion = False,
+    per_label: PerLabel = False,
     prior_fraction: PriorFraction = 0.5,
     groups: Groups = None,
     n_priors: Priors = 1,

@@ -8,10 +8,11 @@ import typer
 
 from pbgnet.cli.console import console, echo, printable
 from pbgnet.cli.folder import TableReading, features, load_reading, reads_text
+from pbgnet.cli.label_columns import label_matrix
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model
-from pbgnet.cli.outcome import ExitCode, Result, command
-from pbgnet.cli.tables import check_column, is_csv, label_column, read_table
-from pbgnet.exceptions import DamagedFileError, OptionError
+from pbgnet.cli.outcome import ExitCode, Result, command, note
+from pbgnet.cli.tables import check_column, is_csv, label_column
+from pbgnet.exceptions import DamagedFileError, LabelError, OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ RESULTS = {"ok": ("ok", "green"), "failed": ("FAILED", "bold red"), "trusted": (
 
 
 def verify_model(
-    model: Path, data: Path, target: str | None = None, missing: list[str] | None = None
+    model: Path, data: Path, targets: list[str] | None = None, missing: list[str] | None = None
 ) -> "VerificationReport":
     """Verify the model in a folder against a table in a file, read the way train read it."""
     import warnings
@@ -43,8 +44,8 @@ def verify_model(
         if not model.is_dir():
             raise
         return recompute(model, np.zeros((0, 0)), np.zeros(0))  # lists the damage as its first step
-    reading = load_reading(model, loaded).amended(target, missing)
-    if reading.target is None and not isinstance(loaded.certificate.subject, DisagreementSubject):
+    reading = load_reading(model, loaded).amended(targets, missing)
+    if not reading.targets and not isinstance(loaded.certificate.subject, DisagreementSubject):
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
     if reads_text(loaded) and reading.data is not None and not is_csv(data):
         raise OptionError(
@@ -52,12 +53,25 @@ def verify_model(
             "none; verify it with the CSV."
         )
     frame, table = read_as_certified(loaded, data, reading)
-    if reading.target is None:  # a disagreement, which needs no labels
+    if not reading.targets:  # a disagreement, which needs no labels
         return recompute(loaded, table)
-    check_column("target", reading.target, frame.columns)
+    for name in reading.targets:
+        check_column("target", name, frame.columns)
+    y = _labels_to_compare(frame, reading, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return recompute(loaded, table, label_column(frame, reading.target, data))
+        return recompute(loaded, table, y)
+
+
+def _labels_to_compare(frame: "pd.DataFrame", reading: TableReading, data: Path) -> Any:
+    """Return the labels; those that are none stay as they are, for the steps of `verify` to name them."""
+    if len(reading.targets) == 1:
+        return label_column(frame, reading.targets[0], data)
+    try:
+        return label_matrix(frame, reading.targets, data)
+    except LabelError as error:
+        note(str(error))
+        return frame[list(reading.targets)]
 
 
 def read_as_certified(
@@ -73,7 +87,7 @@ def read_as_certified(
     if not isinstance(loaded.certificate.subject, FittedSubject) and (trained_here or not reads_text(loaded)):
         either = [reads_text(loaded)]
     for as_text in either:
-        frame = read_table(data, reading.missing, as_text=as_text, header=reading.header)
+        frame = reading.read(data, as_text=as_text)
         table = features(frame, loaded, reading)
         if fingerprint_features(table) == loaded.certificate.fingerprints.features:
             break
@@ -106,8 +120,11 @@ def verify(
     model: Model,
     data: Data,
     target: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of the labels, if it is not the one given to train."),
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the labels, if it is not the one given to train. Repeatable, for several labels.",
+        ),
     ] = None,
     missing: Missing = None,
     as_json: Json = False,

@@ -17,8 +17,9 @@ from pbgnet.cli.compared import (
 )
 from pbgnet.cli.console import echo, show_certificate
 from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
+from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.tables import check_finite, labels, read_table, some
+from pbgnet.cli.tables import check_finite, some
 from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
 from pbgnet.stages import listening
@@ -100,11 +101,11 @@ def train_model(
     start = time.perf_counter()
     check_new_folder(out, overwrite)
     stages.begin("reading")
-    frame = read_table(data, reading.missing, header=reading.header)
-    assert reading.target is not None
-    y = labels(frame, reading.target, data)
+    frame = reading.read(data)
+    y = targets_of(frame, reading.targets, data)
     X = reading.training_features(frame)  # noqa: N806
-    _check_rows(y, reading.target)
+    if len(reading.targets) == 1:
+        _check_rows(y, reading.targets[0])
     check_finite(X, data)
     if not models:
         _check_parameters(parameters)
@@ -152,14 +153,20 @@ def _fit(
     parameters: dict[str, Any],
 ) -> tuple[Any, Any, list[dict[str, Any]]]:
     """Fit a network or other classifiers; return the pipeline, what is certified, and the history."""
-    from pbgnet.estimators import HeldOutPipeline, PBGNetClassifier, make_certified_pipeline
+    from pbgnet.estimators import (
+        HeldOutPipeline,
+        PBGNetClassifier,
+        PBGNetMultilabelClassifier,
+        make_certified_pipeline,
+    )
 
     if models:
         listed = models[0] if len(models) == 1 else list(models)
         others = HeldOutPipeline(listed, preprocessor=preprocessor, **parameters)
         others.fit(X, y, prior_rows=prior_rows)
         return others, others.certified_predictions_, []
-    classifier = PBGNetClassifier(**parameters)
+    kind = PBGNetMultilabelClassifier if y.ndim == 2 else PBGNetClassifier
+    classifier = kind(**parameters)
     pipeline: Any = make_certified_pipeline(classifier, preprocessor=preprocessor)
     pipeline.fit(X, y, prior_rows=prior_rows)
     return pipeline, pipeline.certified_model_, pipeline.history_

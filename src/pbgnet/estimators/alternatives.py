@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pbgnet.certificates import (
@@ -15,7 +14,7 @@ from pbgnet.certificates import (
     count_on_rows,
     delta_of,
 )
-from pbgnet.estimators.wrapped import FittedClassifier, make_classifier, with_seed
+from pbgnet.estimators.wrapped import FittedClassifier, make_classifier, with_seed, wrong_rows
 from pbgnet.exceptions import DtypeError, OptionError, PBGNetWarning, UncertifiedError
 from pbgnet.preprocessing import as_table, take_rows
 
@@ -89,11 +88,11 @@ def compare_classifiers(
     truth = rows.labels[split.certified_rows]
     found = {}
     for name in classifiers:
-        classifier = with_seed(make_classifier(name), random_state)
+        classifier = with_seed(make_classifier(name, truth.ndim == 2), random_state)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
             fitted = FittedClassifier(classifier, preprocessor, learned, rows.labels[split.prior_rows])
-            wrong = np.asarray(fitted.predict(asked)) != truth
+            wrong = wrong_rows(fitted.predict(asked), truth)
         found[name] = count_on_rows(wrong, delta)
     return found
 

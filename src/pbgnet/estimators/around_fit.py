@@ -1,15 +1,17 @@
 """What surrounds a fit: it is whole or nothing, on a device that exists, and warns of what matters."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 from pbgnet.certificates import DUPLICATES_ADVICE, Certificate, CertifiedModel
 from pbgnet.exceptions import (
     ClassNeverAnsweredWarning,
+    ConstantLabelWarning,
     DomainError,
     DuplicateRowsWarning,
     FewRowsWarning,
@@ -23,6 +25,10 @@ FEWEST_ROWS = 10
 """With fewer rows even a classifier without errors gets a bound of little use: a warning says so, everywhere.
 
 Two rows are the fewest that can be split; one is an error."""
+
+
+MOST_NAMED = 5
+"""Of the labels that never vary, so many are named."""
 
 
 @contextmanager
@@ -55,6 +61,28 @@ def warn_of_few_rows(n: int) -> None:
             FewRowsWarning,
             stacklevel=4,
         )
+
+
+def warn_of_constant_labels(labels: NDArray[Any], names: Sequence[str]) -> None:
+    """Warn of labels that all prior rows have, or none: nothing can be learned of them.
+
+    Parameters
+    ----------
+    labels : ndarray of 0 and 1, shape (n, L)
+        Of the prior rows.
+    names : sequence of str
+    """
+    constant = [k for k, share in enumerate(labels.mean(axis=0).tolist()) if share in (0, 1)]
+    if not constant:
+        return
+    more = f" and {len(constant) - MOST_NAMED} more" if len(constant) > MOST_NAMED else ""
+    told = ", ".join(names[k] for k in constant[:MOST_NAMED]) + more
+    warnings.warn(
+        f"All prior rows have, or all lack, the label{'s' * (len(constant) > 1)} {told}: it will always be "
+        "answered so.",
+        ConstantLabelWarning,
+        stacklevel=5,
+    )
 
 
 def refuse_fit_parameters(parameters: dict[str, Any]) -> None:

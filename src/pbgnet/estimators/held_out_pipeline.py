@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -27,22 +27,31 @@ from pbgnet.certificates import (
     SplitRecord,
     VerificationReport,
     certify_fitted,
+    check_label_options,
+    has_several_labels,
+    label_names,
     save_predictions,
     verify,
 )
-from pbgnet.estimators.around_fit import refuse_fit_parameters, warn_of_few_rows, whole_or_unchanged
+from pbgnet.estimators.around_fit import (
+    refuse_fit_parameters,
+    warn_of_constant_labels,
+    warn_of_few_rows,
+    whole_or_unchanged,
+)
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
+from pbgnet.estimators.candidates import check_learnable, compare_candidates
 from pbgnet.estimators.predictor import TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
     FittedClassifier,
     library_of,
     make_classifier,
+    takes_several_labels,
     told,
     with_seed,
 )
 from pbgnet.exceptions import (
-    DomainError,
     DuplicateRowsWarning,
     LabelError,
     OptionError,
@@ -50,9 +59,6 @@ from pbgnet.exceptions import (
 )
 from pbgnet.preprocessing import as_table, column_names, take_rows
 from pbgnet.stages import announce
-
-N_FOLDS = 5
-"""Folds of the prior rows on which candidates are compared; fewer where a class has fewer rows."""
 
 DEFAULT = "hist_gradient_boosting"
 
@@ -96,6 +102,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
     confusion : bool, default=False
         Also bound how often the rows of each class are answered with each other class, and the error rate of
         each class; all of these share delta.
+    per_label : bool, default=False
+        Of several labels, also bound the error rate of each, which shares delta.
     n_models : int, default=1
         Number of fits among which you choose by looking at their certificates; each pays a share of delta.
     random_state : int, RandomState or None, default=None
@@ -136,6 +144,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "class_conditional": ["boolean"],
         "confusion": ["boolean"],
+        "per_label": ["boolean"],
         "n_models": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
         "random_state": ["random_state"],
     }
@@ -149,6 +158,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         confidence: float = 0.95,
         class_conditional: bool = False,
         confusion: bool = False,
+        per_label: bool = False,
         n_models: int = 1,
         random_state: Any = None,
     ) -> None:
@@ -158,12 +168,17 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self.confidence = confidence
         self.class_conditional = class_conditional
         self.confusion = confusion
+        self.per_label = per_label
         self.n_models = n_models
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        named = self.classifier is None or isinstance(self.classifier, str)
+        listed = self.classifier if isinstance(self.classifier, list | tuple) else [self.classifier]
+        several = named or all(isinstance(item, str) or takes_several_labels(item) for item in listed)
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -181,22 +196,26 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         ----------
         X : DataFrame, array-like or scipy sparse matrix of shape (n_samples, n_features)
             Numbers, strings, booleans, categories, with or without missing values.
-        y : array-like of shape (n_samples,)
-            Labels of two classes or more, none missing.
+        y : array-like of shape (n_samples,), or (n_samples, n_labels)
+            Labels of two classes or more, none missing. For rows that may have several labels a matrix of 0
+            and 1, or a table of them that names the labels; the classifier must take such.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
         table = as_table(X)
-        rows = LabelledRows(table, check_labels(y, table))
+        several_labels = has_several_labels(y)
+        rows = LabelledRows(table, y if several_labels else check_labels(y, table))
+        by_class = {"class_conditional": bool(self.class_conditional), "confusion": bool(self.confusion)}
+        check_label_options(several_labels, bool(self.per_label), **by_class)
         check_classification_targets(rows.labels)
-        if len(found := np.unique(rows.labels)) < 2:
+        if not several_labels and len(found := np.unique(rows.labels)) < 2:
             raise LabelError(
                 f"The labels hold {len(found)} class only ({found}); two are needed to learn from."
             )
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-        candidates = [with_seed(candidate, seeds[1]) for candidate in self._candidates()]
+        candidates = [with_seed(candidate, seeds[1]) for candidate in self._candidates(several_labels)]
         with whole_or_unchanged(self):
             split = Split.of_table(rows, prior_rows, float(self.prior_fraction), seeds[0])
             warn_of_few_rows(rows.n_rows)
@@ -208,15 +227,13 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         announce("training")
         table = take_rows(rows.X, split.prior_rows)
         labels = rows.labels[split.prior_rows]
-        if split.prior_rows.size == 0 or len(set(labels.tolist())) < 2:
-            raise DomainError(
-                f"The {split.prior_rows.size} prior rows hold {len(set(labels.tolist()))} class(es); two are "
-                "needed to learn from. Set more rows apart."
-            )
+        check_learnable(labels)
+        if labels.ndim == 2:
+            warn_of_constant_labels(labels, label_names(rows.y).names)
         compared: tuple[CandidateRecord, ...] = ()
         n_folds, chosen = 0, candidates[0]
         if len(candidates) > 1:
-            compared, n_folds = _compare(candidates, self.preprocessor, table, labels, seed)
+            compared, n_folds = compare_candidates(candidates, self.preprocessor, table, labels, seed)
             chosen = candidates[int(np.argmin([candidate.n_errors for candidate in compared]))]
         fitted = FittedClassifier(chosen, self.preprocessor, table, labels)
         record = FitRecord(told(chosen), library_of(chosen), fitted.preprocessing, compared, n_folds)
@@ -231,6 +248,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 confidence=float(self.confidence),
                 class_conditional=bool(self.class_conditional),
                 confusion=bool(self.confusion),
+                per_label=bool(self.per_label),
                 n_models=int(self.n_models),
             )
         self.fitted_, self.classifier_ = fitted, fitted.classifier
@@ -241,13 +259,13 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self._remember_columns(rows.X)
         _warn_of_duplicates(certified.certificate)
 
-    def _candidates(self) -> list[Any]:
+    def _candidates(self, several_labels: bool) -> list[Any]:
         """Return the classifiers to choose among, made where they were named."""
         given = DEFAULT if self.classifier is None else self.classifier
         listed: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
         if not listed:
             raise OptionError("There is no classifier in the list; give at least one.")
-        made = [make_classifier(item) if isinstance(item, str) else item for item in listed]
+        made = [make_classifier(item, several_labels) if isinstance(item, str) else item for item in listed]
         for candidate in made:
             if isinstance(candidate, CertifiedClassifier):
                 raise OptionError(
@@ -256,6 +274,11 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 )
             if not (hasattr(candidate, "fit") and hasattr(candidate, "predict")):
                 raise OptionError(f"A classifier must have fit and predict, got {type(candidate).__name__}.")
+            if several_labels and not takes_several_labels(candidate):
+                raise OptionError(
+                    f"{type(candidate).__name__} answers with one label per row. For several, wrap it in "
+                    "MultiOutputClassifier of sklearn.multioutput, which fits one for each label."
+                )
         return made
 
     def _remember_columns(self, table: Any) -> None:
@@ -282,15 +305,20 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         return self._split().certified_rows
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the class of each row."""
+        """Return the class of each row; or 1 for each of several labels, 0 for the others."""
         self._require_fitted()
-        return np.asarray(self.fitted_.predict(as_table(X)))
+        answers = self.fitted_.predict(as_table(X))
+        return answers if sparse.issparse(answers) else np.asarray(answers)
 
     @_answers_by("predict_proba")
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the classifier gives for each class of the prior rows, `classifier_.classes_`."""
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        """Return what the classifier gives for each class of the prior rows, `classifier_.classes_`.
+
+        Of several labels, whatever form the classifier gives it: scikit-learn has a list, or a matrix.
+        """
         self._require_fitted()
-        return np.asarray(self.classifier_.predict_proba(self.fitted_.features(as_table(X))))
+        found = self.classifier_.predict_proba(self.fitted_.features(as_table(X)))
+        return found if isinstance(found, list) else np.asarray(found)
 
     @_answers_by("decision_function")
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -314,29 +342,6 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         split = self._require_fitted().split
         assert split is not None
         return split
-
-
-def _compare(
-    candidates: Sequence[Any], preprocessor: Any, table: Any, labels: NDArray[Any], seed: int
-) -> tuple[tuple[CandidateRecord, ...], int]:
-    """Count the errors of each candidate in cross-validation, and return them with the number of folds."""
-    n_folds = min(N_FOLDS, labels.size)
-    _, counts = np.unique(labels, return_counts=True)
-    kind = StratifiedKFold if counts.min() >= n_folds else KFold
-    folds = list(kind(n_folds, shuffle=True, random_state=seed).split(np.zeros(labels.size), labels))
-    compared = []
-    for candidate in candidates:
-        n_errors = 0
-        for learned, held_out in folds:
-            if len(set(labels[learned].tolist())) < 2:
-                raise DomainError("There are too few prior rows of one class to compare candidates on.")
-            fitted = FittedClassifier(candidate, preprocessor, take_rows(table, learned), labels[learned])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnseenCategoryWarning)
-                answers = fitted.predict(take_rows(table, held_out))
-            n_errors += int(np.sum(np.asarray(answers) != labels[held_out]))
-        compared.append(CandidateRecord(told(candidate), n_errors))
-    return tuple(compared), n_folds
 
 
 def _warn_of_duplicates(certificate: Certificate) -> None:

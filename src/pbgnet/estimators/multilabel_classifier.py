@@ -1,6 +1,5 @@
 """Several labels per row, answered by one certified ensemble."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,15 +20,11 @@ from pbgnet.certificates import (
     target_values,
 )
 from pbgnet.choices import CERTIFICATES
-from pbgnet.estimators.around_fit import choose_device
+from pbgnet.estimators.around_fit import choose_device, warn_of_constant_labels
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
 from pbgnet.estimators.learning import HIDDEN_LAYER_SIZES, Layout, ensemble_recipe, hidden_sizes
-from pbgnet.exceptions import ConstantLabelWarning
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import FitResult, fit_ensemble
-
-MOST_NAMED = 5
-"""Of the labels that never vary, so many are named."""
 
 
 class PBGNetMultilabelClassifier(CertifiedClassifier):
@@ -230,7 +225,7 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
         )
 
     def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
-        _warn_of_constant_labels(table)
+        warn_of_constant_labels(table.apart[1], table.inputs.classes.names)
         recipe = ensemble_recipe(
             table,
             Layout(hidden_sizes(self.hidden_layer_sizes, HIDDEN_LAYER_SIZES)),
@@ -249,20 +244,3 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
         text = "trained on the prior rows by minimising the log loss, a mean over labels"
         return PriorRecord("pretrained", description=text, n_rows=n_prior_rows)
-
-
-def _warn_of_constant_labels(table: PreparedTable) -> None:
-    """Warn of labels that all prior rows have, or none: nothing can be learned of them."""
-    shares = table.apart[1].mean(axis=0)
-    constant = np.flatnonzero((shares == 0) | (shares == 1)).tolist()
-    if not constant:
-        return
-    names = table.inputs.classes.names
-    more = f" and {len(constant) - MOST_NAMED} more" if len(constant) > MOST_NAMED else ""
-    told = ", ".join(names[k] for k in constant[:MOST_NAMED]) + more
-    warnings.warn(
-        f"All prior rows have, or all lack, the label{'s' * (len(constant) > 1)} {told}: it will always be "
-        "answered so.",
-        ConstantLabelWarning,
-        stacklevel=5,
-    )

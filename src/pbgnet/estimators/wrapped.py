@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
@@ -14,9 +15,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from pbgnet.certificates import PreprocessingRecord
 from pbgnet.choices import CLASSIFIERS
@@ -48,16 +51,31 @@ NO_PREPROCESSING = PreprocessingRecord(
 )
 
 
-def make_classifier(name: str) -> Any:
-    """Make one of `pbgnet.choices.CLASSIFIERS` with its defaults.
+def make_classifier(name: str, several_labels: bool = False) -> Any:
+    """Make one of `pbgnet.choices.CLASSIFIERS` with its defaults; for several labels, one that takes them.
+
+    Of a classifier that answers with one label there is one for each.
 
     Examples
     --------
     >>> from pbgnet.estimators.wrapped import make_classifier
     >>> make_classifier("random_forest")
     RandomForestClassifier(n_estimators=300)
+    >>> make_classifier("logistic_regression", several_labels=True)
+    MultiOutputClassifier(estimator=LogisticRegression(max_iter=2000))
     """
-    return MAKERS[check_name("classifier", name, CLASSIFIERS)]()
+    made = MAKERS[check_name("classifier", name, CLASSIFIERS)]()
+    return MultiOutputClassifier(made) if several_labels and not takes_several_labels(made) else made
+
+
+def takes_several_labels(classifier: Any) -> bool:
+    """Whether a classifier can be fitted on a matrix of labels, as far as its tags tell."""
+    try:
+        tags = get_tags(classifier)
+    except (AttributeError, TypeError):  # not one of scikit-learn's kind: its own fit will say
+        return True
+    of_classifier = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    return bool(of_classifier or tags.target_tags.multi_output)
 
 
 class FittedClassifier:
@@ -81,9 +99,9 @@ class FittedClassifier:
         if (
             isinstance(self.encoder, TableEncoder)
             and self.encoder.encoding == "codes"
-            and self.classifier.categorical_features is not None
+            and _each_label(self.classifier).categorical_features is not None
         ):
-            self.classifier.set_params(categorical_features=self.encoder.is_categorical_)
+            _each_label(self.classifier).set_params(categorical_features=self.encoder.is_categorical_)
         self.classifier.fit(features, y)
 
     def features(self, X: Any) -> Any:  # noqa: N803
@@ -117,6 +135,13 @@ def with_seed(classifier: Any, seed: int) -> Any:
     return seeded.set_params(**{name: seed for name in places if parameters[name] is None})
 
 
+def wrong_rows(answers: Any, truth: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows are answered wrong, in any of several labels."""
+    values = answers.toarray() if sparse.issparse(answers) else np.asarray(answers)
+    wrong = values != truth
+    return np.asarray(wrong if wrong.ndim == 1 else wrong.any(axis=1))
+
+
 def library_of(classifier: Any) -> str:
     """Return name and version of the library that a classifier is from."""
     name = type(classifier).__module__.partition(".")[0]
@@ -129,8 +154,14 @@ def told(classifier: Any) -> str:
     return " ".join(repr(classifier).split())
 
 
+def _each_label(classifier: Any) -> Any:
+    """Return what is fitted for each of several labels, where that is the same for all; or the classifier."""
+    return classifier.estimator if isinstance(classifier, MultiOutputClassifier) else classifier
+
+
 def _make_encoder(classifier: Any, preprocessor: Any) -> Any:
     """Return what is to be fitted before a classifier; None if it is given the table as it is."""
+    classifier = _each_label(classifier)
     if preprocessor == "passthrough":
         return None
     if preprocessor is not None and not isinstance(preprocessor, TablePreprocessor):

@@ -52,6 +52,20 @@ def loss_bars(certificate: Certificate) -> list[Bar]:
     return [_measured(MEASURED, claim.empirical_risk), *_claimed(certificate, claim.quantity)]
 
 
+def hamming_bars(certificate: Certificate, measured: float | None = None) -> list[Bar]:
+    """Return what is known of the share of wrong labels, where rows have several.
+
+    What was measured is in the certificate where it was counted; PAC-Bayes bounds rest on other numbers.
+    """
+    claim = certificate.hamming_loss
+    if claim is None:
+        return []
+    if measured is None and claim.route == "betting":
+        measured = claim.empirical_risk
+    bars = [] if measured is None else [_measured(MEASURED, measured)]
+    return [*bars, *_claimed(certificate, claim.quantity)]
+
+
 def error_rate_bars(
     certificate: Certificate, tested: ErrorCount | None = None, others: Mapping[str, Claim] | None = None
 ) -> list[Bar]:
@@ -76,7 +90,8 @@ def _trivial(certificate: Certificate) -> list[Bar]:
     if certificate.majority is None:
         return []
     rate = certificate.majority.error_rate
-    return [Bar("Trivial: always the most frequent class", rate, f"{rate:.4f}", "trivial")]
+    kind = "labels" if certificate.of_labels else "class"
+    return [Bar(f"Trivial: always the most frequent {kind}", rate, f"{rate:.4f}", "trivial")]
 
 
 def _measured(name: str, value: float) -> Bar:

@@ -70,7 +70,7 @@ def lowest_share(n_classes: int) -> float:
     return 0.5 if n_classes == 2 else 0.0
 
 
-def reliability_chart(bins: list[Bin], n_classes: int = 2) -> Chart:
+def reliability_chart(bins: list[Bin], n_classes: int = 2, name: str = "reliability") -> Chart:
     """Draw observed accuracy against the share of the answer, with counts below."""
     start = lowest_share(n_classes)
     across = Axis(start, 1.0, LEFT, RIGHT - 6)
@@ -104,10 +104,15 @@ def reliability_chart(bins: list[Bin], n_classes: int = 2) -> Chart:
     marks.append(label(LEFT, TOP - 12, f"how often the {what} is right", "tick"))
     words = "; ".join(f"share {bin.share:.2f}: {bin.right} of {bin.count} right" for bin in bins)
     title = f"Share of the {what} against observed accuracy"
-    return Chart("reliability", title, words + ".", WIDTH, HEIGHT, marks)
+    return Chart(name, title, words + ".", WIDTH, HEIGHT, marks)
 
 
-def margin_chart(margins: NDArray[np.float64], right: NDArray[np.bool_], n_classes: int = 2) -> Chart:
+def margin_chart(
+    margins: NDArray[np.float64],
+    right: NDArray[np.bool_],
+    n_classes: int = 2,
+    meaning: str = "margin: label times aggregate",
+) -> Chart:
     """Draw how many certified rows have which margin, and how many of them are answered wrong.
 
     Of two classes, those with a margin of at most 0 are wrong; of more, most of them.
@@ -131,7 +136,7 @@ def margin_chart(margins: NDArray[np.float64], right: NDArray[np.bool_], n_class
                 y = min(top, bottom - 3.0)
                 marks.append(mark("rect", x=x, y=y, width=width, height=bottom - y, class_=f"bar {colour}"))
     marks.append(mark("line", x1=across(0.0), x2=across(0.0), y1=TOP - 14, y2=BOTTOM, class_="zero"))
-    marks += _margin_words(across, n_classes)
+    marks += _margin_words(across, n_classes, meaning)
     marks += [label(across(tick), BOTTOM + 16, tick_text(tick), "tick", "middle") for tick in across.ticks(4)]
     words = f"{int((margins <= 0).sum())} of {margins.size} rows have a margin of at most 0, and "
     words += (
@@ -140,10 +145,9 @@ def margin_chart(margins: NDArray[np.float64], right: NDArray[np.bool_], n_class
     return Chart("margins", "Margins on the certified rows", words, WIDTH, HEIGHT, marks)
 
 
-def _margin_words(across: Axis, n_classes: int) -> list[Mark]:
+def _margin_words(across: Axis, n_classes: int, meaning: str) -> list[Mark]:
     """Return the words on the axes: where the vote is wrong, or which colour says so."""
     if n_classes == 2:
-        meaning = "margin: label times aggregate"
         told = [
             label(across(0.0) - 8, TOP - 4, "vote wrong", "tick", "end"),
             label(across(0.0) + 8, TOP - 4, "vote right", "tick"),

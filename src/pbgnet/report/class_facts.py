@@ -1,4 +1,4 @@
-"""Classes in words and numbers, be they two or a thousand."""
+"""Classes, or labels, in words and numbers, be they two or a thousand."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ def listed(labels: Sequence[object]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def told_apart(labels: Sequence[object]) -> str:
+def told_apart(labels: Sequence[object], several_labels: bool = False) -> str:
     """Say what is told apart, as in "it tells ...".
 
     Examples
@@ -37,7 +37,11 @@ def told_apart(labels: Sequence[object]) -> str:
     >>> from pbgnet.report.class_facts import told_apart
     >>> told_apart(("no", "yes")), told_apart(("a", "b", "c"))
     ("'no' from 'yes'", "3 classes apart: 'a', 'b' and 'c'")
+    >>> told_apart(("wet", "warm"), several_labels=True)
+    "which of 2 labels a row has: 'wet' and 'warm'"
     """
+    if several_labels:
+        return f"which of {len(labels)} labels a row has: {listed(labels)}"
     if len(labels) == 2:
         return f"{labels[0]!r} from {labels[1]!r}"
     return f"{_counted(labels)} apart: {listed(labels)}"
@@ -48,8 +52,10 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def title(labels: Sequence[object]) -> str:
+def title(labels: Sequence[object], several_labels: bool = False) -> str:
     """Return the title of the page."""
+    if several_labels:
+        return f"Certificate: {len(labels)} labels"
     if len(labels) == 2:
         return f"Certificate: {labels[0]} or {labels[1]}"
     return f"Certificate: {_counted(labels)}"
@@ -73,6 +79,26 @@ def class_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
         told = "bound on the balanced error rate, the mean of the classes"
         numbers.append(("balanced", round_up(balanced), told, True))
     return tuple(numbers)
+
+
+def rate_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
+    """Return the bounds: on the error rate, and of several labels on the share of wrong ones, and on each."""
+    words = "bound on the rows with any wrong label" if certificate.of_labels else "bound on the error rate"
+    numbers = [("error-rate", round_up(certificate.error_rate.value), words, True)]
+    if (hamming := certificate.hamming_loss) is not None:
+        numbers.append(("hamming-loss", round_up(hamming.value), "bound on the share of wrong labels", True))
+    if claims := certificate.per_label:
+        worst = max(claims, key=lambda claim: claim.value)
+        told = f"largest bound on the error rate of a label, {worst.label}"
+        numbers.append(("worst-label", round_up(worst.value), told, True))
+    return (*numbers, *class_numbers(certificate))
+
+
+def error_words(certificate: Certificate) -> str:
+    """Say what was counted on the certified rows."""
+    inputs = certificate.inputs
+    what = "rows with any wrong label" if certificate.of_labels else "error rate on the certified rows"
+    return f"{what}: {inputs.n_errors} of {inputs.n}"
 
 
 def routes(certificate: Certificate) -> str:

@@ -13,11 +13,13 @@ from pbgnet.certificates import (
     FittedSubject,
     label_values,
     round_up,
+    target_values,
 )
 from pbgnet.report.bars import ErrorCount
-from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
+from pbgnet.report.class_facts import KeyNumber, error_words, listed, rate_numbers, routes, title, told_apart
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
+from pbgnet.report.label_errors import label_errors
 
 
 def classifier_values(
@@ -25,11 +27,13 @@ def classifier_values(
 ) -> dict[str, Any]:
     """Return what the page shows, given the labels of the whole table; what only networks have is empty."""
     certificate, classes = certified.certificate, Classes(certified.classes)
-    truth = classes.places(label_values(y), "y holds")
+    of_labels = certificate.of_labels
+    truth = target_values(y) if of_labels else classes.places(label_values(y), "y holds")
     if certified.split is not None:
         truth = truth[certified.split.certified_rows]
+    errors = label_errors if of_labels else confusion_matrix
     return {
-        "title": title(certified.classes),
+        "title": title(certified.classes, of_labels),
         "heading": "A classifier with a certificate",
         "lead": _lead(certified),
         "predictors": certificate.predictors,
@@ -39,12 +43,12 @@ def classifier_values(
         "proof_numbers": _proof_numbers(certificate),
         "comparison": comparison_charts(certificate, tested, others),
         "n_classes": len(classes),
-        "confusion": confusion_matrix(certificate, classes, truth, certified.predictions),
+        "errors": errors(certificate, classes, truth, certified.predictions),
         "effects": [],
         "curves": [],
         "phases": {},
         "margins": "",
-        "reliability": "",
+        "reliability": {},
         "bins": [],
         "origin": _origin(certified),
         "fingerprints": [
@@ -67,24 +71,23 @@ def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:
 def _lead(certified: CertifiedPredictions) -> str:
     certificate, subject = certified.certificate, certified.certificate.subject
     what = subject.fit.classifier if isinstance(subject, FittedSubject) else "A classifier"
+    tells = told_apart(certified.classes, certificate.of_labels)
     return (
-        f"{what}, which tells {told_apart(certified.classes)}; with a proof of how often it may err. It is "
-        f"known by its answers and not stored. Issued {certificate.issued_at[:10]}."
+        f"{what}, which tells {tells}; with a proof of how often it may err. It is known by its answers and "
+        f"not stored. Issued {certificate.issued_at[:10]}."
     )
 
 
 def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
     inputs, subject = certificate.inputs, certificate.subject
     numbers: list[KeyNumber] = [
-        ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
-        *class_numbers(certificate),
+        *rate_numbers(certificate),
     ]
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))
     shared = f", shared between {certificate.n_priors} fits" if certificate.n_priors > 1 else ""
-    errors = f"error rate on the certified rows: {inputs.n_errors} of {inputs.n}"
     numbers += [
-        ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
+        ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         ("confidence", f"{100 * certificate.confidence:g} %", f"confidence{shared}", False),
         ("certified-rows", str(inputs.n), "certified rows", False),
     ]
@@ -114,7 +117,7 @@ def _candidates(certificate: Certificate) -> list[tuple[str, ...]]:
 def _origin(certified: CertifiedPredictions) -> list[tuple[str, str]]:
     certificate = certified.certificate
     subject = certificate.subject
-    rows = [("Classes", listed(certified.classes))]
+    rows = [("Labels" if certificate.of_labels else "Classes", listed(certified.classes))]
     if isinstance(subject, FittedSubject):
         fit, split = subject.fit, subject.split
         drawn = "" if split.fraction is None else f", a share of {split.fraction:g}"

@@ -4,18 +4,28 @@ from collections.abc import Mapping
 
 from pbgnet.certificates import Certificate, Claim, round_up
 from pbgnet.pages import Chart
-from pbgnet.report.bars import ErrorCount, bar_chart, error_rate_bars, loss_bars
+from pbgnet.report.bars import ErrorCount, bar_chart, error_rate_bars, hamming_bars, loss_bars
 
 TRIVIAL = "The bound is trivial: nothing is proved. More rows, or a simpler network, may help."
 BEST = "No other route gives a smaller bound on the error rate."
 
 
 def comparison_charts(
-    certificate: Certificate, tested: ErrorCount | None = None, others: Mapping[str, Claim] | None = None
+    certificate: Certificate,
+    tested: ErrorCount | None = None,
+    others: Mapping[str, Claim] | None = None,
+    hamming_loss: float | None = None,
 ) -> dict[str, Chart]:
-    """Return the charts of both losses by their titles; `others` are alternatives on the same rows."""
+    """Return the charts of all losses by their titles; `others` are alternatives on the same rows.
+
+    `hamming_loss` is the share of wrong labels on the certified rows, where rows have several.
+    """
     loss, rate = loss_bars(certificate), error_rate_bars(certificate, tested, others)
-    charts = {"Error rate of the classifier": bar_chart("chart-errors", "Bounds on the error rate", rate)}
+    of_rows = "Rows with any wrong label" if certificate.of_labels else "Error rate of the classifier"
+    charts = {of_rows: bar_chart("chart-errors", "Bounds on the error rate", rate)}
+    if hamming := hamming_bars(certificate, hamming_loss):
+        title = "Share of wrong labels: the Hamming loss"
+        charts[title] = bar_chart("chart-hamming", "Bounds on the Hamming loss", hamming)
     if loss:
         quantity = "linear loss" if certificate.expected_loss is None else certificate.expected_loss.quantity
         title = "Linear loss of the aggregate" if certificate.of_network else f"{quantity} of the classifier"

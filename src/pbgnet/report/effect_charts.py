@@ -81,7 +81,9 @@ def named_levels(effect: Effect) -> list[tuple[str, float]]:
     ]
 
 
-def effect_sections(effects: Effects, classes: Sequence[str]) -> list[dict[str, Any]]:
+def effect_sections(
+    effects: Effects, classes: Sequence[str], several_labels: bool = False
+) -> list[dict[str, Any]]:
     """Return name, importance, chart and words of each column that is shown.
 
     Parameters
@@ -89,8 +91,10 @@ def effect_sections(effects: Effects, classes: Sequence[str]) -> list[dict[str, 
     effects : Effects
     classes : sequence of str
         Words for all classes; of two, shares are those of the vote.
+    several_labels : bool, default=False
+        Whether these are labels that a row may have together, each with a vote of its own.
     """
-    share = "vote for" if len(classes) == 2 else "share of"
+    share = "vote for" if several_labels or len(classes) == 2 else "share of"
     levels = np.concatenate([_drawn_levels(effect) for effect in effects.shown] or [np.zeros(1)])
     low, high = float(levels.min()), float(levels.max())
     room = max(0.02, 0.06 * (high - low))

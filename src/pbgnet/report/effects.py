@@ -45,11 +45,12 @@ class Effect:
         The values that the column was given.
     importance : float
         Mean change of the shares where a row takes the value of another row: half the sum of the absolute
-        changes of all classes, which of two classes is the change of either.
+        changes of all classes, which of two classes is the change of either; their mean over several labels.
     levels : ndarray of float64
         Mean share where all rows have one value, for each of the grid.
     answer : int
-        The class whose share it is: the second of two, and of more the one that the column moves most.
+        The class whose share it is: the second of two, and of more the one that the column moves most; so
+        of several labels.
     """
 
     grid: Grid
@@ -97,12 +98,12 @@ def column_effects(model: CertifiedModel, X: Any) -> Effects:  # noqa: N803
     else:
         cells = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
         grids = plain_grids(model.feature_names, cells)
-    shares = _shares(model, features)
-    importances = _importances(shares, cells, rng)
+    shares, several_labels = _shares(model, features), model.inputs.has_several_labels
+    importances = _importances(shares, cells, rng, several_labels)
     order = np.argsort(-importances, kind="stable")
     return Effects(
         tuple(
-            _effect(grids(j), float(importances[j]), _levels(shares, cells, j, grids(j)))
+            _effect(grids(j), float(importances[j]), _levels(shares, cells, j, grids(j)), several_labels)
             for j in order[:MOST_COLUMNS].tolist()
             if importances[j] >= LEAST_IMPORTANCE
         ),
@@ -135,16 +136,18 @@ def _shares(model: CertifiedModel, features: Any) -> Shares:
     return shares
 
 
-def _effect(grid: Grid, importance: float, levels: NDArray[np.float64]) -> Effect:
-    """Choose the class to show: the one whose share varies most over the rows, for more than two."""
+def _effect(grid: Grid, importance: float, levels: NDArray[np.float64], several_labels: bool) -> Effect:
+    """Choose the class, or label, to show: the one whose share varies most; the second of two classes."""
     answer = 1
-    if levels.shape[1] > 2:
+    if several_labels or levels.shape[1] > 2:
         spread = levels - np.average(levels, axis=0, weights=grid.shares)
         answer = int(np.argmax(grid.shares @ spread**2))
     return Effect(grid, importance, levels[:, answer], answer)
 
 
-def _importances(shares: Shares, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+def _importances(
+    shares: Shares, cells: NDArray[Any], rng: np.random.Generator, several_labels: bool
+) -> NDArray[np.float64]:
     """Exchange each column between rows, one column at a time."""
     n_columns = cells.shape[1]
     some = cells[: max(FEWEST_ROWS, min(VARIED_ROWS, IMPORTANCE_BUDGET // max(1, n_columns)))]
@@ -158,7 +161,7 @@ def _importances(shares: Shares, cells: NDArray[Any], rng: np.random.Generator) 
         for k, j in enumerate(columns):
             varied[k, :, j] = some[donors[j], j]
         after = shares(varied.reshape(-1, n_columns)).reshape(len(columns), *before.shape)
-        changes = np.abs(after - before).sum(axis=2) / 2.0
+        changes = np.abs(after - before).sum(axis=2) / (before.shape[1] if several_labels else 2.0)
         found[columns.start : columns.stop] = changes.mean(axis=1)
     return found
 

@@ -21,12 +21,22 @@ from pbgnet.exceptions import PBGNetWarning
 from pbgnet.networks import Code
 from pbgnet.report.bars import ErrorCount
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
-from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
+from pbgnet.report.class_facts import (
+    KeyNumber,
+    error_words,
+    listed,
+    rate_numbers,
+    routes,
+    title,
+    told_apart,
+)
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
 from pbgnet.report.effect_charts import effect_sections, points
 from pbgnet.report.effects import column_effects
+from pbgnet.report.label_calibration import label_bins, label_margins, label_reliability
+from pbgnet.report.label_errors import label_errors
 
 MOST_LISTED = 40  # columns whose importance is told in numbers
 
@@ -42,10 +52,10 @@ def network_values(
     """Return what the page of a network shows."""
     certificate = model.certificate
     answers, subject = _certified_answers(model, X, y), certificate.network
-    right, n_classes = answers.answered == answers.truth, len(model.classes)
-    bins = reliability_bins(model.inputs.shares(answers.output), right)
+    of_labels = certificate.of_labels
+    hamming_loss = float(answers.wrong_labels.mean()) if of_labels else None
     return {
-        "title": title(model.classes),
+        "title": title(model.classes, of_labels),
         "heading": "A classifier with a certificate",
         "lead": _lead(model),
         "predictors": certificate.predictors[:-1],
@@ -53,17 +63,13 @@ def network_values(
         "candidates": [],
         "numbers": _key_numbers(model),
         "proof_numbers": _proof_numbers(model),
-        "comparison": comparison_charts(certificate, tested, others),
+        "comparison": comparison_charts(certificate, tested, others, hamming_loss),
         **_effect_values(model, X),
         "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
         "phases": {
             phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES
         },
-        "n_classes": n_classes,
-        "confusion": confusion_matrix(certificate, model.inputs.classes, answers.truth, answers.answered),
-        "margins": margin_chart(answers.margins, right, n_classes),
-        "reliability": reliability_chart(bins, n_classes),
-        "bins": [_bin_texts(bin) for bin in bins],
+        **(_values_of_labels if of_labels else _values_of_classes)(model, answers),
         "origin": _origin(model),
         "fingerprints": [
             (name.capitalize(), value or "not stated")
@@ -77,13 +83,40 @@ def network_values(
     }
 
 
+def _values_of_classes(model: CertifiedModel, answers: Answers) -> dict[str, Any]:
+    """Return which errors are made, margins and calibration."""
+    right, n_classes = answers.answered == answers.truth, len(model.classes)
+    bins = reliability_bins(model.inputs.shares(answers.output), right)
+    classes = model.inputs.classes
+    return {
+        "n_classes": n_classes,
+        "errors": confusion_matrix(model.certificate, classes, answers.truth, answers.answered),
+        "margins": margin_chart(answers.margins, right, n_classes),
+        "reliability": {"Calibration": reliability_chart(bins, n_classes)},
+        "bins": [_bin_texts(bin) for bin in bins],
+    }
+
+
+def _values_of_labels(model: CertifiedModel, answers: Answers) -> dict[str, Any]:
+    """Return the same of several labels: each is a vote of its own."""
+    labels = model.inputs.classes
+    bins = label_bins(answers, labels.names)
+    return {
+        "n_classes": len(labels),
+        "errors": label_errors(model.certificate, labels, answers.truth, answers.answered),
+        "margins": label_margins(answers),
+        "reliability": {f"Calibration of {name}": chart for name, chart in label_reliability(bins).items()},
+        "bins": [(name, *_bin_texts(bin)) for name, found in bins.items() for bin in found],
+    }
+
+
 def _effect_values(model: CertifiedModel, X: Any) -> dict[str, Any]:  # noqa: N803
     """Return what the page says of columns, thresholds and categories."""
     effects, names = column_effects(model, X), model.inputs.classes.names
     return {
         "answer": names[1],
         "n_varied": effects.n_rows,
-        "effects": effect_sections(effects, names),
+        "effects": effect_sections(effects, names, model.inputs.has_several_labels),
         "importances": [
             (name, points(value, sign=False)) for name, value in effects.importances[:MOST_LISTED]
         ],
@@ -111,8 +144,9 @@ def _lead(model: CertifiedModel) -> str:
     several = network.n_members is not None and network.n_members > 1
     ensemble = f"An ensemble of {network.n_members} binary activated networks"
     what = ensemble if several else "A binary activated network"
+    tells = told_apart(model.classes, model.inputs.has_several_labels)
     return (
-        f"{what} that tells {told_apart(model.classes)}; with a proof of how often it may err. "
+        f"{what} that tells {tells}; with a proof of how often it may err. "
         f"{network.n_features} inputs, {hidden} hidden neurons{' each' if several else ''}, issued "
         f"{model.certificate.issued_at[:10]}."
     )
@@ -121,15 +155,13 @@ def _lead(model: CertifiedModel) -> str:
 def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
     """Return the numbers that need no theory."""
     certificate, inputs = model.certificate, model.certificate.inputs
-    errors = f"error rate on the certified rows: {inputs.n_errors} of {inputs.n}"
     unseen = certificate.error_rate.predictor == "prior's vote"
     certified = "certified rows, which it has not seen" if unseen else "certified rows"
     others = "other rows, which it learned from" if unseen else "other rows, for prior and preprocessing"
     return (
-        ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
-        *class_numbers(certificate),
+        *rate_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
-        ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
+        ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         *_majority_number(certificate),
         ("certified-rows", str(inputs.n), certified, False),
         ("prior-rows", str(model.prior_rows.size), others, False),
@@ -188,7 +220,7 @@ def _origin(model: CertifiedModel) -> list[tuple[str, str]]:
         coded = [("Code", f"{code.name}: any two classes differ in {code.nearest.min()} outputs or more")]
     images = [] if network.patches is None else [("Images", str(network.patches))]
     return [
-        ("Classes", listed(model.classes)),
+        ("Labels" if model.inputs.has_several_labels else "Classes", listed(model.classes)),
         *images,
         ("Columns", shown or f"{network.n_features}, without names"),
         ("Network", f"{sizes}{', with intercepts' if network.intercept else ''}"),

@@ -8,7 +8,7 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim, describe_data
-from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError, UncertifiedError
+from pbgnet.exceptions import DomainError, LabelError, ShapeError, UncertifiedError
 from pbgnet.files import as_path, write_whole
 from pbgnet.pages import render_page
 from pbgnet.report.bars import ErrorCount
@@ -40,7 +40,7 @@ def render_report(
         The course of training, as estimators keep it in ``history_``; may be empty.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table given to fit.
-    y : array_like, shape (N,)
+    y : array_like, shape (N,); or several labels as 0 and 1, shape (N, L)
         Its labels.
     tested : tuple of 2 or 3 int, optional
         Number of errors on a test set, of its rows, and of those of them that are rows of X as well; then
@@ -103,8 +103,6 @@ def _check_arguments(model: object, history: object, tested: object) -> None:
     """Raise for what is no model, no course of training, or no count of errors."""
     advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
     check_kind("model", model, CertifiedModel, CertifiedPredictions, advice=advice)
-    if isinstance(model, CertifiedModel) and model.inputs.has_several_labels:
-        raise OptionError("There is no page for several labels; the certificate's statement tells all of it.")
     check_kind("history", history, list, tuple)
     for record in cast("Sequence[object]", history):
         check_kind("A record of the history", record, Mapping)

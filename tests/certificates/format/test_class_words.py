@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbgnet.certificates import ROUTES, Foresight, round_up
-from pbgnet.certificates.format.class_words import told_by_class, told_of_cells
+from pbgnet.certificates.format.class_words import told_by_class, told_by_label, told_of_cells
 from pbgnet.certificates.routes import Event, Measured, make_claim
 
 
@@ -45,6 +45,24 @@ def test_of_many_classes_the_worst_come_first():
     told = told_by_class(claims_of([0, 9, 1, 30, 2, 20, 3]), round_up)
     assert re.findall(r"class '(c\d)'", told) == ["c3", "c5", "c1"]
     assert told.endswith(f"at most {round_up(claims_of([3])[0].value)} among rows of any other class")
+
+
+def test_labels_are_told_alike():
+    errors = [0, 9, 1, 30, 2, 20, 3]
+    claims = [
+        make_claim(
+            "classifier",
+            "clopper-pearson",
+            Measured(np.arange(50) < count),
+            delta=0.05,
+            event=Event(label=repr(f"c{k}")),
+        )
+        for k, count in enumerate(errors)
+    ]
+    few, many = told_by_label(claims[:4], round_up), told_by_label(claims, round_up)
+    assert re.findall(r"in label '(c\d)'", few) == ["c0", "c1", "c2", "c3"]
+    assert re.findall(r"in label '(c\d)'", many) == ["c3", "c5", "c1"]
+    assert many.endswith(f" and at most {round_up(claims[6].value)} in any other label")
 
 
 def test_the_largest_cell_is_named():

@@ -20,7 +20,6 @@ from pbgnet.certificates import (
     Certificate,
     PriorRecord,
     SplitRecord,
-    certify,
     certify_by_disagreement,
     certify_network,
     load_model,
@@ -358,9 +357,7 @@ def test_a_sampled_risk_is_that_of_all_labels(table):
     assert risk == pytest.approx(exact.certificate.network.empirical_risk, abs=0.02)
 
 
-def test_other_classifiers_are_told_apart(table, models):
-    X, Y, _ = table
-    with pytest.raises(OptionError, match="several labels"):
+def test_a_disagreement_is_between_answers_of_one_class(table, models):
+    X, *_ = table
+    with pytest.raises(OptionError, match="several labels; certify counts"):
         certify_by_disagreement(models["held-out"], lambda rows: rows[:, 0] > 0, X + 1.0)
-    with pytest.raises(ShapeError, match="PBGNetMultilabelClassifier"):
-        certify(lambda rows: Y, X, Y)

@@ -7,14 +7,15 @@ from pbgnet.certificates.classifier.counting import (
     certify,
     count_on_rows,
     held_out_choices,
-    loss_settings,
 )
 from pbgnet.certificates.classifier.fitted import certify_fitted
+from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
 from pbgnet.certificates.classifier.losses import (
     LOSS_SLACK,
     Loss,
     RowLosses,
     loss_quantity,
+    loss_settings,
     measure_losses,
     named_loss,
 )
@@ -26,13 +27,16 @@ __all__ = [
     "LOSS_SLACK",
     "CertifiedPredictions",
     "ExportedNetwork",
+    "LabelAnswers",
     "Loss",
     "RowLosses",
     "among_class",
     "ask",
+    "ask_labels",
     "certify",
     "certify_by_disagreement",
     "certify_fitted",
+    "check_label_options",
     "count_on_rows",
     "exported_network",
     "held_out_choices",

@@ -97,7 +97,10 @@ def certify_by_disagreement(
     if m == 0:
         raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
     if model.inputs.has_several_labels:
-        raise OptionError("A disagreement is counted between answers of one class, not of several labels.")
+        raise OptionError(
+            "A disagreement is counted between answers of one class, not of several labels; certify counts "
+            "the errors of such a classifier on rows whose labels are known."
+        )
     known = model.inputs.classes
     with unchanged_data(X, None) as data:
         rows = refuse_seen_rows(certified_model, X, None, training_data)

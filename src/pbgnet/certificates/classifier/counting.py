@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
-from pbgnet.certificates.classifier.losses import Loss, check_each_row, loss_quantity, measure_losses
+from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
+from pbgnet.certificates.classifier.losses import (
+    Loss,
+    check_each_row,
+    loss_quantity,
+    loss_settings,
+    measure_losses,
+)
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.data import (
@@ -17,6 +24,9 @@ from pbgnet.certificates.data import (
     Split,
     count_duplicates,
     fingerprint_split,
+    has_several_labels,
+    indicator_values,
+    label_names,
     label_values,
     unchanged_data,
 )
@@ -34,10 +44,8 @@ from pbgnet.certificates.format import (
 from pbgnet.certificates.network import check_class_size, delta_of, now, software
 from pbgnet.certificates.routes import (
     HELD_OUT_LOSS,
-    ROUTES,
     Claim,
     Event,
-    Foresight,
     Measured,
     balanced_bound,
     class_events,
@@ -60,6 +68,7 @@ def certify(
     n_models: int = 1,
     classes: ArrayLike | None = None,
     loss: Loss | None = None,
+    per_label: bool = False,
 ) -> CertifiedPredictions:
     """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
 
@@ -75,8 +84,10 @@ def certify(
         each row by itself.
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
         Rows, independent draws from the distribution that the classifier will meet.
-    y : array_like, shape (n,) or (n, 1)
-        Their labels: two classes or more.
+    y : array_like, shape (n,) or (n, 1); or several labels as 0 and 1, shape (n, L)
+        Their labels: two classes or more. Or, of rows that may have several labels, a matrix; columns of a
+        table name them. The classifier then answers with such a matrix, the share of rows with any wrong
+        label is the error rate, and the Hamming loss, the share of wrong labels, is bounded as well.
     confidence : float, default=0.95
         Probability with which everything that is claimed holds, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
@@ -103,6 +114,8 @@ def certify(
         gets X as it is and the labels as a flat array, and returns one number in [0, 1] per row, which must
         depend on that row alone; the certificate states its name. To be settled before looking at the rows.
         It is computed a second time on every second row, to see that it is the same there.
+    per_label : bool, default=False
+        Of several labels, also bound the error rate of each, which shares delta.
 
     Returns
     -------
@@ -148,19 +161,28 @@ def certify(
      most 0.0813; its expected brier loss is at most 0.0547, all together.'
     >>> verify(certified, X[300:], y[300:], model=forest).ok
     True
+
+    Several labels per row:
+
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(n_classes=3, n_samples=600, random_state=0)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X[:300], Y[:300])
+    >>> certify(forest, X[300:], Y[300:]).certificate.statement
+    'With confidence 95 %, over the draw of the 300 certified rows, the share of rows with any wrong label in
+     the answer of the classifier is at most 0.4848 and the Hamming loss, the share of wrong labels, is at
+     most 0.2317, all together.'
     """
     if loss is not None:
         loss_quantity(loss)  # raises before any work is done
-    check_kind("class_conditional", class_conditional, bool, np.bool_)
-    check_kind("confusion", confusion, bool, np.bool_)
-    by_class = bool(class_conditional or confusion)
-    values = label_values(y)
-    n = count_rows(X)
-    if n != values.size:
-        raise ShapeError(f"The table has {n} rows, but there are {values.size} labels.")
-    if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
-    losses = None
+    asked = {"class_conditional": class_conditional, "confusion": confusion, "per_label": per_label}
+    for name, flag in asked.items():
+        check_kind(name, flag, bool, np.bool_)
+    by_class, several_labels = bool(class_conditional or confusion), has_several_labels(y)
+    check_label_options(several_labels, per_label, class_conditional=by_class, loss=loss, classes=classes)
+    if several_labels:
+        return _certify_labels(model, X, y, confidence, training_data, bool(per_label), n_models)
+    values, losses = label_values(y), None
+    n = _checked_count(X, values.size)
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
@@ -194,6 +216,48 @@ def certify(
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
+
+
+def _certify_labels(
+    model: Any,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    confidence: float,
+    training_data: Any,
+    per_label: bool,
+    n_models: int,
+) -> CertifiedPredictions:
+    """Certify a classifier that answers with several labels; see `certify`."""
+    truth, names = indicator_values(y).astype(np.int64), label_names(y)
+    n = _checked_count(X, len(truth))
+    with unchanged_data(X, y) as data:
+        fingerprints = refuse_seen_rows(model, X, y, training_data)
+        counted = LabelAnswers(names, truth, ask_labels(model, X, n, len(names)))
+    choices = counted.choices(per_label)
+    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
+    certificate = issue_for_answers(
+        confidence=confidence,
+        n_models=n_models,
+        claims=counted.claims(per_label, share),
+        choices=choices,
+        data=data,
+        measured=counted.measured(),
+        n_duplicates=count_duplicates(fingerprints),
+        never_answered=counted.never_answered,
+        majority=counted.majority(truth[:0]),
+        subject=ClassifierSubject(fingerprint_predictions(names.labels, counted.predictions)),
+    )
+    return CertifiedPredictions(certificate, names.labels, counted.predictions)
+
+
+def _checked_count(X: Any, n_labels: int) -> int:  # noqa: N803
+    """Return the number of rows, one or more, or raise if there are not as many labels."""
+    n = count_rows(X)
+    if n != n_labels:
+        raise ShapeError(f"The table has {n} rows, but there are {n_labels} labels.")
+    if n == 0:
+        raise DomainError("There is no row to certify; at least one is needed.")
+    return n
 
 
 def count_claims(
@@ -230,11 +294,6 @@ def among_class(
 def count_on_rows(wrong: NDArray[np.bool_], delta: float) -> Claim:
     """Return the bound from a count of errors on rows that a classifier has never seen."""
     return make_claim("classifier", "clopper-pearson", Measured(wrong), delta=delta)
-
-
-def loss_settings(n: int, delta: float) -> Any:
-    """Return what the bound on a loss is told: there are no prior rows, so it is the same for all data."""
-    return ROUTES[HELD_OUT_LOSS].plan(Foresight(n, delta))
 
 
 def issue_for_answers(

@@ -12,8 +12,9 @@ from pbgnet.certificates.classifier.counting import (
     issue_for_answers,
     known_classes,
 )
+from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
-from pbgnet.certificates.data import LabelledRows, Split, count_duplicates, describe_data
+from pbgnet.certificates.data import LabelledRows, Split, count_duplicates, describe_data, label_names
 from pbgnet.certificates.format import FitRecord, FittedSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import Measured, class_events
@@ -31,6 +32,7 @@ def certify_fitted(
     class_conditional: bool = False,
     confusion: bool = False,
     n_models: int = 1,
+    per_label: bool = False,
 ) -> CertifiedPredictions:
     """Certify a classifier that was fitted on the prior rows of a table, by its errors on all the others.
 
@@ -47,7 +49,7 @@ def certify_fitted(
         Rows of the fit, and rows to count on: all the others.
     fit : FitRecord
         What was fitted, and chosen among which candidates.
-    confidence, class_conditional, confusion, n_models
+    confidence, class_conditional, confusion, n_models, per_label
         As in `certify`. The classes are those of the prior rows, where classes are bounded apart.
 
     Raises
@@ -71,6 +73,11 @@ def certify_fitted(
     """
     if not split.prior_rows.size or split.n_left_out(rows.n_rows):
         raise DomainError("A classifier is fitted on some rows of a table and counted on all the others.")
+    check_label_options(
+        rows.labels.ndim == 2, per_label, class_conditional=class_conditional, confusion=confusion
+    )
+    if rows.labels.ndim == 2:
+        return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models)
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
     data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
     answers = ask(model, X, values.size)  # on a copy of the rows
@@ -95,9 +102,7 @@ def certify_fitted(
         choices=choices,
         data=data,
         measured=measured,
-        n_duplicates=count_duplicates(
-            rows.fingerprints[split.certified_rows], rows.fingerprints[split.prior_rows]
-        ),
+        n_duplicates=_count_duplicates(rows, split),
         subject=FittedSubject(
             fingerprint_predictions(known.labels, predictions), split.record, split.prior_rows.size, fit
         ),
@@ -106,3 +111,39 @@ def certify_fitted(
         majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y holds"), truth),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, split=split)
+
+
+def _certify_labels(
+    model: Any,
+    rows: LabelledRows,
+    split: Split,
+    fit: FitRecord,
+    confidence: float,
+    per_label: bool,
+    n_models: int,
+) -> CertifiedPredictions:
+    """Certify a classifier that answers with several labels; see `certify_fitted`."""
+    names, labels = label_names(rows.y), rows.labels.astype(np.int64)
+    X, truth = take_rows(rows.X, split.certified_rows), labels[split.certified_rows]  # noqa: N806
+    counted = LabelAnswers(names, truth, ask_labels(model, X, *truth.shape))
+    choices = counted.choices(per_label, fit.chosen)
+    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
+    answers = fingerprint_predictions(names.labels, counted.predictions)
+    certificate = issue_for_answers(
+        confidence=confidence,
+        n_models=n_models,
+        claims=counted.claims(per_label, share),
+        choices=choices,
+        data=describe_data(rows.X, rows.y),
+        measured=counted.measured(),
+        n_duplicates=_count_duplicates(rows, split),
+        subject=FittedSubject(answers, split.record, split.prior_rows.size, fit),
+        split=split,
+        never_answered=counted.never_answered,
+        majority=counted.majority(labels[split.prior_rows]),
+    )
+    return CertifiedPredictions(certificate, names.labels, counted.predictions, split=split)
+
+
+def _count_duplicates(rows: LabelledRows, split: Split) -> int:
+    return count_duplicates(rows.fingerprints[split.certified_rows], rows.fingerprints[split.prior_rows])

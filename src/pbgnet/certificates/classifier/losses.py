@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.classifier.asking import as_array
 from pbgnet.certificates.data import Classes, label_values
-from pbgnet.certificates.routes import LOSS_QUANTITY
+from pbgnet.certificates.routes import HELD_OUT_LOSS, LOSS_QUANTITY, ROUTES, Foresight
 from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
@@ -115,6 +115,11 @@ def loss_quantity(loss: Loss) -> str:
             "a function of your own that returns one number for each row, not their mean."
         )
     return quantity
+
+
+def loss_settings(n: int, delta: float) -> Any:
+    """Return what the bound on a loss is told: there are no prior rows, so it is the same for all data."""
+    return ROUTES[HELD_OUT_LOSS].plan(Foresight(n, delta))
 
 
 def named_loss(quantity: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pbgnet.certificates.classifier.label_answers import as_label_answers
 from pbgnet.certificates.classifier.losses import RowLosses
 from pbgnet.certificates.data import Classes, Label, Split, fingerprint_json, fingerprint_split
 from pbgnet.certificates.format import (
@@ -63,9 +64,10 @@ class CertifiedPredictions:
     ----------
     certificate : Certificate
     classes : tuple of str, int, bool or float
-        All labels that are known.
-    predictions : ndarray of int64, shape (n,)
-        What the classifier answered, as places among the classes.
+        All labels that are known; or the names of those that a row may have together.
+    predictions : ndarray of int64, shape (n,) or (n, L)
+        What the classifier answered, as places among the classes; of several labels 1 for each that it
+        answered with, 0 for the others.
     reference : ndarray of int64, shape (n,) or None
         What the certified vote answered, for a disagreement.
     exported : ExportedNetwork or None
@@ -93,7 +95,8 @@ class CertifiedPredictions:
     def __post_init__(self) -> None:
         classes = Classes(tuple(self.classes)).labels
         object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "predictions", as_answers("predictions", self.predictions, len(classes)))
+        read = as_label_answers if self.certificate.of_labels else as_answers
+        object.__setattr__(self, "predictions", read("predictions", self.predictions, len(classes)))
         if self.reference is not None:
             reference = as_answers("reference", self.reference, len(classes))
             object.__setattr__(self, "reference", reference)
@@ -103,12 +106,14 @@ class CertifiedPredictions:
             raise ShapeError("There must be as many losses as answers of the classifier.")
         if (self.split is not None) != isinstance(self.certificate.subject, FittedSubject):
             raise DomainError("A classifier that was fitted on rows of the table needs the split, no other.")
-        if self.split is not None and self.split.certified_rows.size != self.predictions.size:
+        if self.split is not None and self.split.certified_rows.size != len(self.predictions):
             raise ShapeError("There must be as many certified rows as answers of the classifier.")
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The answers in the user's own words."""
+        """The answers in the user's own words; several labels as 0 and 1."""
+        if self.certificate.of_labels:
+            return self.predictions
         return Classes(self.classes).named(self.predictions)
 
     def fingerprint(self) -> str:
@@ -166,8 +171,11 @@ class CertifiedPredictions:
             places = content[name]
             if places is None and name == "reference":
                 continue
-            if not isinstance(places, list) or not all(type(place) is int for place in places):
-                raise DamagedFileError(f"{name} must be a list of whole numbers, got {places!r:.60}.")
+            rows = [places]
+            if certificate.of_labels and name == "predictions" and isinstance(places, list):
+                rows = places
+            if not all(isinstance(row, list) and all(type(place) is int for place in row) for row in rows):
+                raise DamagedFileError(f"{name} must be lists of whole numbers, got {places!r:.60}.")
         exported = content["exported"]
         try:
             return cls(

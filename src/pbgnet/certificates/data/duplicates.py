@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.data.labels import label_values
+from pbgnet.certificates.data.indicators import target_values
 from pbgnet.exceptions import PriorLeakageError, ShapeError
 from pbgnet.preprocessing import (
     Column,
@@ -55,7 +55,7 @@ def row_fingerprints(
     X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
         Columns are taken in their order, so that a frame and its values are alike. A text that writes out a
         number is that number.
-    y : array_like, shape (n,), optional
+    y : array_like, shape (n,), or (n, L) for several labels, optional
         Labels, which then count as well.
     columns : sequence of str, optional
         Names of the columns of the table to compare with: a frame that has all of them is read in this
@@ -77,7 +77,7 @@ def row_fingerprints(
     (True, False)
     """
     check_readable("X", X)
-    labels = None if y is None else [repr(label) for label in label_values(y).tolist()]
+    labels = None if y is None else [repr(label) for label in target_values(y).tolist()]
     n = count_rows(X)
     if labels is not None and len(labels) != n:
         raise ShapeError(f"The table has {n} rows, but there are {len(labels)} labels.")

@@ -1,6 +1,6 @@
-"""Sentences about classes: each by name where they are few, and otherwise the worst of them."""
+"""Sentences about classes, or labels: each by name where they are few, and otherwise the worst of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pbgnet.certificates.routes import Claim
 
@@ -21,12 +21,23 @@ def told_by_class(claims: Sequence[Claim], write: Callable[[float], str]) -> str
     write : callable
         Writes a bound, rounded up.
     """
-    several = len(claims) > MOST_CLASSES
-    named = worst_classes(claims) if several else claims
-    parts = [f"at most {write(claim.value)} among rows of class {claim.given_class}" for claim in named]
-    if several:
-        largest = max(claim.value for claim in claims if claim not in named)
-        parts.append(f"at most {write(largest)} among rows of any other class")
+    named = {claim: f"among rows of class {claim.given_class}" for claim in claims}
+    return _told(named, "among rows of any other class", write)
+
+
+def told_by_label(claims: Sequence[Claim], write: Callable[[float], str]) -> str:
+    """Say what the error rate of each of several labels is at most; the parameters are those of classes."""
+    named = {claim: f"in label {claim.label}" for claim in claims}
+    return _told(named, "in any other label", write)
+
+
+def _told(named: Mapping[Claim, str], others: str, write: Callable[[float], str]) -> str:
+    claims = list(named)
+    told = worst_classes(claims) if len(claims) > MOST_CLASSES else claims
+    parts = [f"at most {write(claim.value)} {named[claim]}" for claim in told]
+    if len(told) < len(claims):
+        largest = max(claim.value for claim in claims if claim not in told)
+        parts.append(f"at most {write(largest)} {others}")
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

@@ -5,7 +5,7 @@ It is not part of the file: it says no more than the statement does, and may be 
 
 from typing import TYPE_CHECKING
 
-from pbgnet.certificates.format.class_words import told_by_class
+from pbgnet.certificates.format.class_words import told_by_class, told_by_label
 from pbgnet.certificates.format.numbers import percent, percent_up
 from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
 
@@ -23,8 +23,7 @@ def summary(certificate: "Certificate") -> str:
     if classes := certificate.class_conditional:
         told += f", {told_by_class(classes, lambda value: f'{percent_up(value)} %')}"
     if labels := certificate.per_label:
-        parts = [f"{percent_up(claim.value)} % in label {claim.label}" for claim in labels]
-        told += f", at most {', '.join(parts[:-1])} and {parts[-1]}"
+        told += f", {told_by_label(labels, lambda value: f'{percent_up(value)} %')}"
     if majority is not None:
         told += f"; always answering {majority.answer} is wrong on {100 * majority.error_rate:.1f} % of them"
     return f"{told}."

@@ -277,6 +277,7 @@ def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
         fixed = _of_fit(certificate.subject)
     return (
         *fixed,
+        *(version1_outputs.settled(certificate) if certificate.of_labels else ()),
         count,
         *(() if certificate.expected_loss is None else (LOSS_SETTLED, LOSS_OF_ROW)),
     )

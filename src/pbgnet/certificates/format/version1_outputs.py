@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from pbgnet.certificates.format.class_words import told_by_label
 from pbgnet.certificates.format.numbers import round_up
 
 if TYPE_CHECKING:
@@ -93,10 +94,7 @@ def yardstick_of_labels(certificate: "Certificate") -> str:
 
 def _each_label(certificate: "Certificate") -> str:
     claims = certificate.per_label
-    if not claims:
-        return ""
-    parts = [f"at most {round_up(claim.value)} in label {claim.label}" for claim in claims]
-    return f"; the error rate is {', '.join(parts[:-1])} and {parts[-1]}"
+    return f"; the error rate is {told_by_label(claims, round_up)}" if claims else ""
 
 
 def _at_most(what: str, value: float) -> str:

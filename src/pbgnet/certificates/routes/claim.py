@@ -106,8 +106,9 @@ class Claim(Record):
     def words(self) -> str:
         """A few words for the route and the predictor it speaks of."""
         name = self.argument.words(self.settings)
-        if self.route == "doubled" and (distance := getattr(self.evidence, "distance", 1)) < 1:
-            name = name.replace("twice", f"{float(2 / distance):.3g} times")  # the code's, not that of two
+        factor = 2 * getattr(self.evidence, "n_labels", 1) / getattr(self.evidence, "distance", 1)
+        if self.route == "doubled" and factor > 2:  # of more classes than two, or of any of several labels
+            name = name.replace("twice", f"{float(factor):.3g} times")
         if self.predictor.startswith("prior's"):
             return f"{name}, prior alone"
         return f"{name}, posterior not kept" if self.discarded else name

@@ -68,8 +68,7 @@ def check_answers(case: AnswersCase) -> Outcome:
     certified = case.certified
     expected = f"the {certified.predictions.size} answers that are stored"
     if case.model is None:
-        note = "not asked again: that the classifier answers so is taken on trust; pass model to ask it"
-        return Outcome(expected, expected, True, note, trusted=True)
+        return not_asked(expected)
     described = exported_network(case.model)
     if certified.exported is not None and described != certified.exported:
         told = "no exported network" if described is None else f"the {described.network} network"
@@ -81,6 +80,12 @@ def check_answers(case: AnswersCase) -> Outcome:
     again = case.classes.places(answers, "The classifier answers with")
     differ = int(np.sum(again != certified.predictions))
     return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
+
+
+def not_asked(expected: str) -> Outcome:
+    """Say that the stored answers are on trust."""
+    note = "not asked again: that the classifier answers so is taken on trust; pass model to ask it"
+    return Outcome(expected, expected, True, note, trusted=True)
 
 
 def check_losses(case: AnswersCase) -> Outcome:
@@ -117,7 +122,7 @@ def check_rows(case: AnswersCase) -> Outcome:
 
     That classifier and vote were fixed without them is otherwise taken on trust.
     """
-    n, answers = case.n_rows, case.certified.predictions.size
+    n, answers = case.n_rows, len(case.certified.predictions)
     found = fingerprint_split(np.empty(0, dtype=np.int64), np.arange(n))
     if found != case.certificate.fingerprints.split or n != answers:
         return Outcome(f"{answers} rows, all certified", f"{n} rows", False, "rows were added or left out")
@@ -200,9 +205,11 @@ def check_shares(case: AnswersCase) -> Outcome:
         each = event_lists(case.classes.names)
         allowed = [[*overall, *((ERROR_RATE, event) for event in events), *last] for events in each]
     if found not in allowed:
-        expected_claims = " or ".join(map(_listed, allowed))
-        return Outcome(expected_claims, _listed(found), False, "more, or others, are claimed than are stored")
-    if stated.alternatives or any(not _settled(claim) for claim in stated.claims):
+        expected_claims = " or ".join(map(claims_text, allowed))
+        return Outcome(
+            expected_claims, claims_text(found), False, "more, or others, are claimed than are stored"
+        )
+    if stated.alternatives or any(not is_settled(claim) for claim in stated.claims):
         return Outcome("one count, the fixed settings and no alternatives", "more", False)
     expected = CHOICES
     if not compared:
@@ -210,7 +217,7 @@ def check_shares(case: AnswersCase) -> Outcome:
         chosen = subject.fit.chosen if isinstance(subject, FittedSubject) else ()
         expected = held_out_choices(case.classes, *asked, losses is not None, chosen)
     if stated.choices != expected or not isinstance(subject, DisagreementSubject):
-        return Outcome(_told(stated.choices), _told(expected), stated.choices == expected)
+        return Outcome(choices_text(stated.choices), choices_text(expected), stated.choices == expected)
     total = Fraction(stated.error_rate.delta) * stated.n_priors
     reference = subject.reference
     total += Fraction(reference.claim.delta) * reference.n_priors * reference.n_shares
@@ -277,7 +284,7 @@ def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
     return ""
 
 
-def _settled(claim: Claim) -> bool:
+def is_settled(claim: Claim) -> bool:
     """Whether a claim has the route, and the settings, that are the same for all data."""
     if claim.quantity == ERROR_RATE:
         return claim.settings == Settings()
@@ -285,7 +292,8 @@ def _settled(claim: Claim) -> bool:
     return claim.route == HELD_OUT_LOSS and same_settings(claim.settings, expected)
 
 
-def _listed(claims: list[Claimed]) -> str:
+def claims_text(claims: list[Claimed]) -> str:
+    """List what is claimed."""
     return ", ".join(
         quantity
         + ("" if event.given_class is None else f" in class {event.given_class}")
@@ -295,7 +303,8 @@ def _listed(claims: list[Claimed]) -> str:
     )
 
 
-def _told(choices: Choices) -> str:
+def choices_text(choices: Choices) -> str:
+    """Say what was chosen, and what was paid."""
     paid = "; ".join(f"{union.count} for {union.what}" for union in choices.unions) or "nothing paid"
     free = ", ".join(choices.on_prior_rows) or "nothing"
     return f"{choices.certificate} by {' and '.join(choices.candidates)}; {paid}; {free} chosen on prior rows"

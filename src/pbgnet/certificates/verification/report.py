@@ -21,7 +21,12 @@ from pbgnet.certificates.format import FittedSubject
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.store import holds_predictions, load_certified
 from pbgnet.certificates.verification.cases import AnswersCase, Case, FittedCase, NetworkCase, Outcome
-from pbgnet.certificates.verification.steps import ANSWERS_STEPS, FITTED_STEPS, NETWORK_STEPS
+from pbgnet.certificates.verification.steps import (
+    ANSWERS_STEPS,
+    FITTED_STEPS,
+    LABEL_STEPS,
+    NETWORK_STEPS,
+)
 from pbgnet.exceptions import DomainError, OptionError, PBGNetError
 from pbgnet.kernels import one_thread
 
@@ -137,7 +142,7 @@ def verify(
         step.
     X : DataFrame, ndarray, scipy sparse matrix or list of rows, shape (N, d)
         The whole table as it was given to fit, or to `certify`.
-    y : array_like, shape (N,) or (N, 1)
+    y : array_like, shape (N,) or (N, 1); or several labels as 0 and 1, shape (N, L)
         Its labels, as the user has them. A disagreement has none.
     model : classifier or callable, optional
         The classifier of `certify` or `certify_by_disagreement`, or a fitted pipeline whose classifier is
@@ -205,13 +210,13 @@ def verify(
         raise OptionError("reference_data are those of the certified vote; pass it as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
     failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
+    of_labels = LABEL_STEPS if certified.certificate.of_labels else {}
     if isinstance(certified.certificate.subject, FittedSubject):
-        fitted = FittedCase(certified, X, y, model, loss=loss)
-        return VerificationReport(
-            (read, *(_run(name, check, fitted) for name, check in FITTED_STEPS.items()))
-        )
+        fitted, steps = FittedCase(certified, X, y, model, loss=loss), FITTED_STEPS | of_labels
+        return VerificationReport((read, *(_run(name, check, fitted) for name, check in steps.items())))
     answers = AnswersCase(certified, X, y, model, reference, failures, loss)
-    return VerificationReport((read, *(_run(name, check, answers) for name, check in ANSWERS_STEPS.items())))
+    of_answers = ANSWERS_STEPS | of_labels
+    return VerificationReport((read, *(_run(name, check, answers) for name, check in of_answers.items())))
 
 
 def _run(name: str, check: Callable[[AnyCase], Outcome], case: AnyCase) -> VerificationStep:

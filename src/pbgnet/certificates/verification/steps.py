@@ -2,7 +2,15 @@
 
 from collections.abc import Callable
 
-from pbgnet.certificates.verification import answers, claims, fitted_rows, identity, measurements, origin
+from pbgnet.certificates.verification import (
+    answers,
+    claims,
+    fitted_rows,
+    identity,
+    label_checks,
+    measurements,
+    origin,
+)
 from pbgnet.certificates.verification.cases import AnswersCase, FittedCase, NetworkCase, Outcome
 
 NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
@@ -93,3 +101,12 @@ FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
     "balanced error rate": claims.check_balanced,
     "settled beforehand": fitted_rows.check_settled,
 }
+
+LABEL_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
+    "answers": label_checks.check_answers,
+    "error rate": label_checks.check_count,
+    "majority answer": label_checks.check_majority,
+    "shares of delta": label_checks.check_shares,
+    "evidence": label_checks.check_evidence,
+}
+"""What takes the place of steps of the same names where a classifier answers with several labels."""

@@ -1,0 +1,178 @@
+"""Several labels answered by any classifier: asked for, counted, and turned into claims."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.classifier.asking import as_array, predict_function
+from pbgnet.certificates.classifier.losses import loss_settings
+from pbgnet.certificates.data import Classes, indicator_values
+from pbgnet.certificates.format import Choices, MajorityAnswer, never_answered
+from pbgnet.certificates.network import label_union
+from pbgnet.certificates.routes import (
+    ANY_ERROR,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    HELD_OUT_LOSS,
+    Claim,
+    Event,
+    Measured,
+    label_events,
+    make_claim,
+)
+from pbgnet.exceptions import LabelError, OptionError, ShapeError
+
+SHARE_ROUNDING = 2.0**-52
+"""Error of the share of wrong labels in a row, which is a quotient that was rounded once."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAnswers:
+    """Which labels rows have, and which a classifier answers with.
+
+    Attributes
+    ----------
+    labels : Classes
+        The names of the labels, in the order of the columns.
+    truth, predictions : ndarray of int64, shape (n, L)
+        1 for each label that a row has, or is answered with; 0 for the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.classifier import LabelAnswers
+    >>> from pbgnet.certificates.data import Classes
+    >>> truth, predictions = np.array([[1, 0], [1, 1]]), np.array([[1, 1], [1, 1]])
+    >>> LabelAnswers(Classes(("wet", "warm")), truth, predictions).measured().losses
+    array([0.5, 0. ])
+    """
+
+    labels: Classes
+    truth: NDArray[np.int64]
+    predictions: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        expected = (len(self.truth), len(self.labels))
+        for name, found in (("labels", self.truth.shape), ("answers", self.predictions.shape)):
+            if found != expected:
+                raise ShapeError(f"There must be {name} of shape {expected}, got {found}.")
+
+    @functools.cached_property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Which labels are wrong, shape (n, L)."""
+        return np.asarray(self.truth != self.predictions)
+
+    @property
+    def never_answered(self) -> tuple[str, ...]:
+        """Labels that rows have, and that are answered on none of them."""
+        return never_answered(self.labels.names, self.truth, self.predictions)
+
+    def majority(self, apart: NDArray[np.int64]) -> MajorityAnswer:
+        """Count how often always the same answer errs, given the labels of rows that are not certified."""
+        return MajorityAnswer.counted(self.labels.names, apart, self.truth)
+
+    def measured(self, event: Event = ANY_ERROR) -> Measured:
+        """Return what routes look at: any wrong label, and their share; or the errors of one label."""
+        if event.label is not None:
+            return Measured(self.wrong[:, self.labels.names.index(event.label)])
+        rows = np.asarray(self.wrong.any(axis=1))
+        return Measured(rows, self.wrong.mean(axis=1), loss_error=SHARE_ROUNDING)
+
+    def claims(self, per_label: bool, delta: float) -> tuple[Claim, ...]:
+        """Bound the shares of wrong labels and of rows with any, and perhaps the error rate of each label."""
+        overall, settings = self.measured(), loss_settings(len(self.truth), delta)
+        hamming = make_claim(
+            "classifier", HELD_OUT_LOSS, overall, settings, delta=delta, quantity=HAMMING_LOSS
+        )
+        events = [ANY_ERROR, *label_events(self.labels.names, per_label)]
+        counted = [
+            make_claim("classifier", "clopper-pearson", self.measured(event), delta=delta, event=event)
+            for event in events
+        ]
+        return (hamming, *counted)
+
+    def claimed(self, per_label: bool) -> list[tuple[str, Event]]:
+        """Return the quantity and event of each of the claims, in their order."""
+        each = [(ERROR_RATE, event) for event in label_events(self.labels.names, per_label)]
+        return [(HAMMING_LOSS, ANY_ERROR), (ERROR_RATE, ANY_ERROR), *each]
+
+    def choices(self, per_label: bool, chosen: tuple[str, ...] = ()) -> Choices:
+        """Return what is chosen: what the prior rows chose, and one share of delta per claim."""
+        n_events = len(label_events(self.labels.names, per_label))
+        return Choices("held-out", chosen, (label_union(n_events),), ("clopper-pearson",))
+
+
+def ask_labels(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
+    """Have a classifier answer on n rows, and return 1 for each label it answers with, 0 for the others.
+
+    Raises
+    ------
+    ShapeError
+        If it does not return one answer for each row and label.
+    LabelError
+        If an answer is neither 0 nor 1.
+    """
+    answer = predict_function(model)(X)
+    answer = answer.toarray() if hasattr(answer, "toarray") else answer
+    values = as_array("What the classifier answers", answer)
+    if values.shape != (n, n_labels):
+        raise ShapeError(
+            f"The classifier must answer each of the {n} rows with 0 or 1 for each of the {n_labels} labels: "
+            f"shape ({n}, {n_labels}), got {values.shape}."
+        )
+    return _zeros_and_ones(
+        values, "The classifier does not answer with labels (probabilities become such by a threshold): "
+    )
+
+
+def as_label_answers(name: str, answers: ArrayLike, n_labels: int) -> NDArray[np.int64]:
+    """Return the answers to several labels as a read-only array of 0 and 1, or raise."""
+    array: NDArray[Any] = np.asarray(answers)
+    if array.ndim != 2 or len(array) == 0 or array.shape[1] != n_labels:
+        raise ShapeError(
+            f"{name} must be rows of {n_labels} numbers, one for each label, got shape {array.shape}."
+        )
+    result = _zeros_and_ones(array, f"{name}: ")
+    result.setflags(write=False)
+    return result
+
+
+def check_label_options(
+    several_labels: bool,
+    per_label: bool,
+    *,
+    class_conditional: bool = False,
+    confusion: bool = False,
+    loss: object = None,
+    classes: object = None,
+) -> None:
+    """Raise `OptionError` for what is asked of labels where rows have classes, or the other way round."""
+    if not several_labels:
+        if per_label:
+            raise OptionError(
+                "per_label is for rows of several labels, y a matrix of 0 and 1; of classes, "
+                "class_conditional bounds each."
+            )
+        return
+    if class_conditional or confusion:
+        raise OptionError(
+            "class_conditional and confusion are for rows of one class each; per_label bounds each of "
+            "several labels."
+        )
+    if loss is not None:
+        raise OptionError(
+            "Of several labels the Hamming loss, the share of wrong ones, is bounded in any case; other "
+            "losses are for rows of one class each."
+        )
+    if classes is not None:
+        raise OptionError("Labels are named by the columns of y, a table; classes are for rows of one each.")
+
+
+def _zeros_and_ones(values: NDArray[Any], where: str) -> NDArray[np.int64]:
+    try:
+        return indicator_values(values).astype(np.int64)
+    except LabelError as error:
+        raise LabelError(f"{where}{error}") from error

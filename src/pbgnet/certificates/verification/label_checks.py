@@ -1,0 +1,75 @@
+"""Checks of `verify` of a classifier that answers with several labels, where others look at one class."""
+
+import numpy as np
+
+from pbgnet.certificates.classifier import LabelAnswers, ask_labels
+from pbgnet.certificates.data import indicator_values, unchanged_data
+from pbgnet.certificates.format import FittedSubject
+from pbgnet.certificates.routes import Claim, Event
+from pbgnet.certificates.verification.answers import choices_text, claims_text, is_settled, not_asked
+from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_majority, same
+from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence
+
+
+def check_answers(case: AnswersCase) -> Outcome:
+    """Ask the classifier again, where it is given."""
+    stored = case.certified.predictions
+    expected = f"the {len(stored)} answers that are stored"
+    if case.model is None:
+        return not_asked(expected)
+    with unchanged_data(case.X, case.y):
+        again = ask_labels(case.model, case.asked_rows, *stored.shape)
+    differ = int((again != stored).any(axis=1).sum())
+    return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
+
+
+def check_count(case: AnswersCase) -> Outcome:
+    """Count the rows with any wrong label again."""
+    inputs, found = case.certificate.inputs, _counted(case).measured()
+    return same(
+        f"{inputs.n_errors} of {inputs.n}, rate {inputs.empirical_error_rate!r}",
+        f"{found.n_errors} of {found.n}, rate {found.n_errors / found.n!r}",
+    )
+
+
+def check_majority(case: AnswersCase) -> Outcome:
+    """Count again how often always the same answer errs, and which labels are never answered."""
+    counted, apart = _counted(case), np.asarray(case.labels_apart, dtype=np.int64)
+    return compare_majority(case.certificate, counted.majority(apart), counted.never_answered)
+
+
+def check_evidence(case: AnswersCase) -> Outcome:
+    """Count, or average, again for each claim: no count may differ."""
+    counted = _counted(case)
+
+    def problem(claim: Claim) -> str:
+        found = claim.argument.evidence(
+            counted.measured(Event(label=claim.label)), claim.settings, claim.delta
+        )
+        return "" if same_evidence(claim.evidence, found) else evidence_text(found)
+
+    return outcome_of(case.certificate.claims, problem)
+
+
+def check_shares(case: AnswersCase) -> Outcome:
+    """See that what is claimed was paid for, and that nothing else is claimed."""
+    stated, subject, counted = case.certificate, case.certificate.subject, _counted(case)
+    found = [
+        (claim.quantity, Event(claim.given_class, claim.answered, claim.label)) for claim in stated.claims
+    ]
+    per_label = bool(stated.per_label)
+    allowed = counted.claimed(per_label)
+    if found != allowed:
+        detail = "more, or others, are claimed than are stored"
+        return Outcome(claims_text(allowed), claims_text(found), False, detail)
+    if stated.alternatives or not all(map(is_settled, stated.claims)):
+        return Outcome("counts, the fixed settings and no alternatives", "more", False)
+    chosen = subject.fit.chosen if isinstance(subject, FittedSubject) else ()
+    expected = counted.choices(per_label, chosen)
+    return Outcome(choices_text(stated.choices), choices_text(expected), stated.choices == expected)
+
+
+def _counted(case: AnswersCase) -> LabelAnswers:
+    """Return the labels of the certified rows beside the stored answers."""
+    truth = indicator_values(case.true_labels).astype(np.int64)
+    return LabelAnswers(case.classes, truth, case.certified.predictions)
