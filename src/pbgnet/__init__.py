@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pbgnet.estimators import PBGNetClassifier as PBGNetClassifier
     from pbgnet.estimators import PBGNetMultilabelClassifier as PBGNetMultilabelClassifier
     from pbgnet.estimators import make_certified_pipeline as make_certified_pipeline
+    from pbgnet.monitoring import ChangeDetector as ChangeDetector
+    from pbgnet.monitoring import Monitor as Monitor
     from pbgnet.preprocessing import TablePreprocessor as TablePreprocessor
 
 __version__ = "0.1.0"
@@ -46,6 +48,7 @@ _ROOMS = {
         "PBGNetMultilabelClassifier",
         "make_certified_pipeline",
     ],
+    "monitoring": ["ChangeDetector", "Monitor"],
     "preprocessing": ["TablePreprocessor"],
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -54,6 +54,6 @@ def test_exit_codes_and_markers_are_documented():
         assert f"`{marker}`" in text
 
 
-@pytest.mark.parametrize("command", ["train", "predict", "verify", "show", "bound", "demo"])
+@pytest.mark.parametrize("command", ["train", "predict", "verify", "monitor", "show", "bound", "demo"])
 def test_every_command_is_documented(command):
     assert f"| `pbgnet {command}" in DOCUMENT.read_text()

@@ -49,6 +49,7 @@ from pbgnet.certificates.format import (
     PreprocessingRecord,
     PriorRecord,
     certificate_schema,
+    percent_up,
     round_up,
 )
 from pbgnet.certificates.network import (
@@ -130,6 +131,7 @@ __all__ = [
     "load_model",
     "load_predictions",
     "make_claim",
+    "percent_up",
     "round_up",
     "row_fingerprints",
     "save_model",

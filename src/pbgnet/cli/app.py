@@ -9,6 +9,7 @@ from pbgnet.cli.bound import bound
 from pbgnet.cli.certificates import certificates
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
+from pbgnet.cli.monitor import monitor
 from pbgnet.cli.predict import predict
 from pbgnet.cli.report import report
 from pbgnet.cli.reproduce import reproduce
@@ -23,10 +24,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 not verified, 2 bad input or options, 3 a file problem, 4 a bug, "
-    "130 interrupted.",
+    "5 an alarm of monitor, 6 changed rows without one, 130 interrupted.",
 )
 
-for command in (train, predict, verify, show, bound, demo, reproduce, report, certificates, export):
+COMMANDS = (train, predict, verify, monitor, show, bound, demo, reproduce, report, certificates, export)
+
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -3,7 +3,7 @@
 from pbgnet.certificates.format.certificate import Certificate, differences
 from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software
 from pbgnet.certificates.format.majority import MajorityAnswer, never_answered
-from pbgnet.certificates.format.numbers import round_up
+from pbgnet.certificates.format.numbers import percent_up, round_up
 from pbgnet.certificates.format.schema import certificate_schema
 from pbgnet.certificates.format.shares import Choices, Union
 from pbgnet.certificates.format.subjects import (
@@ -46,5 +46,6 @@ __all__ = [
     "certificate_schema",
     "differences",
     "never_answered",
+    "percent_up",
     "round_up",
 ]
