@@ -57,10 +57,10 @@ def test_classes_share_alpha_and_have_their_own_rows(by_class):
 def test_groups_are_watched_where_a_certificate_has_them(predictions):
     overall = predictions.certificate.error_rate
     fields = ("quantity", "value", "given_class", "answered", "label")
-    of_group = SimpleNamespace(group="north", **{name: getattr(overall, name) for name in fields})
+    of_group = SimpleNamespace(group="'north'", **{name: getattr(overall, name) for name in fields})
     certificate = SimpleNamespace(of_labels=False, claims=(overall, of_group), error_rate=overall)
     _, north = watched_claims(certificate)
-    assert (north.group, north.share) == ("north", 0.5)
+    assert (north.group, north.share) == ("'north'", 0.5)
     monitor = Monitor(predictions)
     monitor.claims = (monitor.claims[0], north)
     with pytest.raises(OptionError, match="groups"):

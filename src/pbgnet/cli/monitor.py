@@ -52,7 +52,7 @@ Id = Annotated[
 ]
 Groups = Annotated[
     str | None,
-    typer.Option("--groups", metavar="COLUMN", help="Column of the groups that have bounds."),
+    typer.Option("--groups", metavar="COLUMN", help="Column of the groups, if not that of the certificate."),
 ]
 Unlabelled = Annotated[
     str | None,
@@ -123,7 +123,8 @@ def monitor(
         watching = _open(log, loaded, reading, reference, alpha)
         taken = {}
         if data is not None:
-            taken = _count(watching, loaded, data, reading, Columns(prediction, row_id, groups), unlabelled)
+            by = groups or getattr(getattr(loaded.certificate, "groups", None), "column", None)
+            taken = _count(watching, loaded, data, reading, Columns(prediction, row_id, by), unlabelled)
             watching.save(log)
     written = [write_monitor_page(page, watching)] if page is not None else []
     written += [write_monitor_picture(svg, watching)] if svg is not None else []

@@ -74,6 +74,8 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
     names = getattr(loaded, "feature_names", None) or ()
     others = [name for name in (*columns.named, PREDICTION) if name not in names]
+    if not names and loaded.certificate.fingerprints.columns is not None:
+        others = []  # columns are known by their names, and others do no harm
     table = features(frame, loaded, replace(reading, dropped=(*reading.dropped, *others)))
     if isinstance(loaded, CertifiedModel):
         if columns.prediction is not None:

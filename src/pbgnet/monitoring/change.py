@@ -254,13 +254,17 @@ class ChangeDetector:
 
 
 def _fit_bins(columns: NamedColumns) -> TablePreprocessor:
-    """Fix bins and categories on some rows; a value missing later has a bin of its own in any case."""
+    """Fix bins and categories on some rows; a value missing later has a bin of its own in any case.
+
+    A column without any value there, or one that names the rows, cannot be compared.
+    """
     if not columns.columns:
         raise OptionError("There is no column to compare: pass rows, or further columns.")
     bins = TablePreprocessor(max_bins=MOST_BINS, max_categories=MOST_BINS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # of what is left out, which was told in training
         memory = bins.fit(columns).to_dict()
+    memory["columns"] = [column for column in memory["columns"] if column["kind"] not in ("empty", "id")]
     for column in memory["columns"]:
         column["missing"] = True
         for part in column.get("parts", ()):

@@ -47,7 +47,7 @@ class WatchedClaim(Record):
     share : float
         Its share of alpha.
     given_class, group : str or None
-        Which rows it speaks of: those of a class (as Python writes it), or of a group; None for all.
+        Which rows it speaks of: those of a class, or of a group, as Python writes them; None for all.
     n_errors : int
     alarm_row : int or None
         After how many of its rows the alarm was raised.
@@ -95,10 +95,7 @@ class WatchedClaim(Record):
         if self.given_class is not None:
             return np.asarray(truth == self.given_class)
         if self.group is not None:
-            named = [None] * len(truth) if groups is None else groups.tolist()
-            return np.array(
-                [name is not None and self.group in (name, repr(name)) for name in named], dtype=bool
-            )
+            return np.zeros(len(truth), dtype=bool) if groups is None else np.asarray(groups == self.group)
         return np.ones(len(truth), dtype=bool)
 
     def after(self, errors: NDArray[np.bool_], alpha: float) -> "WatchedClaim":

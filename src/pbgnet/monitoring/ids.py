@@ -13,8 +13,8 @@ from pbgnet.exceptions import DamagedFileError, DomainError, ShapeError
 from pbgnet.monitoring.gaps import gaps_of, values_of
 
 
-def id_texts(ids: ArrayLike, n_rows: int) -> list[str]:
-    """Return ids as texts: as many as there are rows, none missing, none twice.
+def id_texts(ids: ArrayLike, n_rows: int | None = None) -> list[str]:
+    """Return ids as texts: as many as there are rows, where that is said, none missing, none twice.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def id_texts(ids: ArrayLike, n_rows: int) -> list[str]:
     ['17', 'a']
     """
     values = values_of("ids", ids)
-    if len(values) != n_rows:
+    if n_rows is not None and len(values) != n_rows:
         raise ShapeError(f"There are {len(values)} ids for {n_rows} rows.")
     if (gaps := gaps_of(values)).any():
         raise DomainError(f"Row {int(np.argmax(gaps))} has no id; every row needs one, or none.")

@@ -14,9 +14,13 @@ from pbgnet.certificates import Classes
 from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError
 from pbgnet.monitoring.gaps import gaps_of, values_of
 from pbgnet.monitoring.ids import are_among, id_fingerprints, id_texts
+from pbgnet.preprocessing import read_columns
 
 MISSING = ("error", "pending", "drop")
 """What becomes of a row without a label: an error, kept until its label comes, or passed over."""
+
+NO_GROUP = "missing"
+"""Rows without a group are one by themselves; texts are written in quotes, so that none has this name."""
 
 REPEATED = ("error", "skip")
 """What becomes of a row whose id was counted already."""
@@ -97,13 +101,9 @@ def read_rows(
         raise ShapeError(f"There are {len(truth)} labels in y_true, but {len(answered)} answers in y_pred.")
     if y_pred is not None and (gaps := gaps_of(answered)).any():
         raise LabelError(f"y_pred has no answer in row {int(np.argmax(gaps))}; leave such rows out.")
-    of_groups = None if groups is None else values_of("groups", groups)
-    if of_groups is not None:
-        if len(of_groups) != len(truth):
-            raise ShapeError(f"There are {len(of_groups)} groups for {len(truth)} rows.")
-        of_groups = np.array(
-            [None if gap else str(item) for item, gap in _with_gaps(of_groups)], dtype=object
-        )
+    of_groups = None if groups is None else group_names(groups)
+    if of_groups is not None and len(of_groups) != len(truth):
+        raise ShapeError(f"There are {len(of_groups)} groups for {len(truth)} rows.")
     given = None if y_pred is None else answered
     return GivenRows(*_names(truth, given, classes), of_groups, names)
 
@@ -225,5 +225,17 @@ def _without_gaps(values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any
     return found if any(isinstance(item, str) for item in items) else np.array(items)
 
 
-def _with_gaps(values: NDArray[Any]) -> list[tuple[Any, bool]]:
-    return list(zip(values.tolist(), gaps_of(values).tolist(), strict=True))
+def group_names(groups: ArrayLike) -> NDArray[Any]:
+    """Return the group of each row as Python writes it, whole numbers without a point; "missing" for none.
+
+    Examples
+    --------
+    >>> from pbgnet.monitoring.labelled import group_names
+    >>> group_names(["north", None]).tolist(), group_names([1.0, 2.5]).tolist()
+    (["'north'", 'missing'], ['1', '2.5'])
+    """
+    (column,) = read_columns(values_of("groups", groups)[:, None], ["groups"])
+    if column.numbers is not None:
+        numbers = [int(value) if value.is_integer() else value for value in column.numbers.tolist()]
+        return np.array([NO_GROUP if number != number else repr(number) for number in numbers], dtype=object)
+    return np.array([NO_GROUP if text is None else repr(text) for text in column.texts or ()], dtype=object)

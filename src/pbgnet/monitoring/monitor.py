@@ -199,7 +199,7 @@ class Monitor:
 
     def knows(self, ids: ArrayLike) -> NDArray[np.bool_]:
         """Return which ids were counted already, or wait for their labels."""
-        texts = id_texts(ids, np.size(ids))
+        texts = id_texts(ids)
         waiting = np.array([text in self._waiting for text in texts], dtype=bool)
         return np.asarray(are_among(id_fingerprints(texts), self._seen) | waiting)
 

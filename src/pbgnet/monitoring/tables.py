@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pbgnet.exceptions import DtypeError, ShapeError
+from pbgnet.monitoring.gaps import values_of
 from pbgnet.preprocessing import TablePreprocessor, as_table, check_columns, column_names, count_rows
+from pbgnet.validation import check_kind
 
 
 class NamedColumns:
@@ -44,12 +45,13 @@ class NamedColumns:
                 values = {f"x{k}": table[:, k] for k in range(table.shape[1])}
             else:
                 values = {str(key): table[key] for key in table.columns}
+        check_kind("Further columns", {} if extra is None else extra, Mapping, advice="Name each of them.")
         for name, column in (extra or {}).items():
             if name in values:
                 raise ShapeError(
                     f"The table has a column {name!r} already; give the further one another name."
                 )
-            values[name] = np.asarray(column)
+            values[name] = values_of(f"The column {name!r:.60}", column)
         return cls(values)
 
 
