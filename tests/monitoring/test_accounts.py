@@ -32,6 +32,20 @@ def test_it_is_the_sum_over_all_beginnings():
     assert accounts.log_e == pytest.approx(log_e[-1], abs=1e-9)
 
 
+def test_it_is_rounded_down_over_many_rows():
+    errors = np.random.default_rng(2).random(20_000) < 0.05
+    factors = error_log_factors(errors, 0.03)
+    _, log_e = Accounts().after(factors)
+    waiting = waiting_share(np.arange(errors.size + 1)).astype(np.longdouble)
+    capital, exact = np.zeros(len(ODDS), dtype=np.longdouble), []
+    for row, factor in enumerate(np.exp(factors.astype(np.longdouble))):
+        begun = waiting[row] - waiting[row + 1] + (START_SHARE if row == 0 else 0)
+        capital = (capital + begun / len(ODDS)) * factor
+        exact.append(np.log(waiting[row + 1] + capital.sum()))
+    assert (log_e <= exact).all()
+    assert np.asarray(exact - log_e, dtype=np.float64) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_it_does_not_matter_how_rows_are_divided():
     errors = np.random.default_rng(1).random(CHUNK + 1000) < 0.1
     factors = error_log_factors(errors, 0.1)

@@ -106,6 +106,28 @@ def test_other_columns_are_passed_over_and_absent_ones_are_an_error():
     assert detector.to_dict() == before
 
 
+def test_it_does_not_matter_how_rows_are_divided():
+    rng = np.random.default_rng(9)
+    rows = rng.normal(size=(350, 5))
+    whole, parts = (ChangeDetector(rows[:50], rows[50:150]) for _ in range(2))
+    whole.update(rows[150:])
+    for part in np.array_split(rows[150:], 7):
+        parts.update(part)
+    assert parts.log_e == pytest.approx(whole.log_e)
+    assert [column.counts for column in parts.columns] == [column.counts for column in whole.columns]
+    assert whole.trail.rows[-1] == whole.n_rows == 200
+    assert whole.trail.log_e[-1] == pytest.approx(whole.log_e)
+
+
+def test_missing_values_have_a_bin_of_their_own():
+    """Also where the rows that fixed the bins had none."""
+    rows = np.arange(40.0)[:, None]
+    detector = ChangeDetector(rows, rows)
+    detector.update(np.full((7, 1), np.nan))
+    assert detector.columns[0].counts[-1] == 7
+    assert sum(detector.columns[0].counts) == 47
+
+
 def test_it_goes_on_from_json():
     rng = np.random.default_rng(8)
     detector = ChangeDetector(frame(50, rng), frame(50, rng), random_state=3)

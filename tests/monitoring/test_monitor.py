@@ -169,7 +169,7 @@ def test_a_state_of_another_model_is_refused(predictions, by_class, tmp_path):
         (lambda data: data.update(schema="other"), "it is not 'pbgnet-monitor'"),
         (lambda data: data["claims"][0].update(bound=0.5), "bounds are not those of the certificate"),
         (lambda data: data["claims"][0]["accounts"].update(rows=-1), "at least 0"),
-        (lambda data: data.update(seen="AAA"), "seen"),
+        (lambda data: data.update(seen="AAA"), "state.json is damaged: seen is not base64"),
         (lambda data: data.update(change={}), "change lacks the key change.bins"),
     ],
 )
@@ -213,6 +213,8 @@ def test_the_trail_is_thinned_and_ends_at_the_last_row(predictions):
     claim = WatchedClaim(0.03, 1.0)
     for n_rows in (1, 7, 5000, 3):
         claim = claim.after(np.arange(n_rows) % 50 == 0, 0.01)
+    always_wrong = WatchedClaim(0.03, 1.0).after(np.ones(300, bool), 0.01).after(np.ones(9000, bool), 0.01)
+    assert (always_wrong.course()[0] == always_wrong.course()[1]).all()
     rows, errors, log_e = claim.course()
     assert rows[-1] == claim.n_rows == 5011
     assert (np.diff(rows[:-1]) == claim.trail.spacing).all()
