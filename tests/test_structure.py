@@ -36,7 +36,7 @@ ROOMS = [
     "cli",
 ]
 ROOMS_OF = {
-    "certificates": ["data", "routes", "format", "network", "classifier", "store", "verification"],
+    "certificates": ["data", "routes", "format", "network", "classifier", "tensors", "store", "verification"],
     "training": ["steps", "solvers", "algorithms"],
     "experiments": ["runs", "studies", "comparisons", "tables", "figures", "report", "certificates"],
 }

@@ -28,6 +28,7 @@ from pbgnet.certificates import (
     load_predictions,
     save_model,
     store,
+    tensors,
     verify,
 )
 from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError
@@ -364,7 +365,7 @@ def test_absurdly_large_json_is_refused(folder, monkeypatch):
 
 
 def test_sparse_files_of_gigabytes_are_refused_before_they_are_read(folder, monkeypatch):
-    monkeypatch.setattr(store, "safe_open", None)  # would be a TypeError
+    monkeypatch.setattr(tensors, "safe_open", None)  # would be a TypeError
     path = folder / "model.safetensors"
     data = path.read_bytes()
     for size in (20 * 2**20, 8 * 2**30):
@@ -384,7 +385,7 @@ def test_sparse_files_of_gigabytes_are_refused_before_they_are_read(folder, monk
 
 
 def test_a_long_header_is_refused_before_it_is_read(folder, monkeypatch):
-    monkeypatch.setattr(store, "safe_open", None)
+    monkeypatch.setattr(tensors, "safe_open", None)
     for length in (store.LARGEST_HEADER + 1, 90 * 2**20, 2**63):
         (folder / "model.safetensors").write_bytes(struct.pack("<Q", length) + b"{")
         with pytest.raises(DamagedFileError, match=f"header cannot be {length} bytes"):
@@ -575,14 +576,14 @@ def test_a_model_that_is_overwritten_is_loaded_as_one_version(build, tmp_path, c
 
 
 def test_a_folder_that_is_replaced_without_end_is_given_up(model, folder, monkeypatch):
-    genuine, count = store._read_tensors, [0]
+    genuine, count = store.read_tensors, [0]
 
     def replaced_meanwhile(path, largest):
         count[0] += 1
         os.utime(path, ns=(count[0], count[0]))
         return genuine(path, largest)
 
-    monkeypatch.setattr(store, "_read_tensors", replaced_meanwhile)
+    monkeypatch.setattr(store, "read_tensors", replaced_meanwhile)
     with pytest.raises(DamagedFileError, match="was replaced 5 times while it was read"):
         load_model(folder)
     assert count == [5]

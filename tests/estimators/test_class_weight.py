@@ -8,7 +8,7 @@ import torch
 
 from pbgnet.certificates import Classes
 from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_pipeline
-from pbgnet.estimators.ensembles import row_weights
+from pbgnet.estimators.learning.ensembles import row_weights
 from pbgnet.exceptions import (
     ClassNeverAnsweredWarning,
     DomainError,

@@ -7,14 +7,14 @@ from scipy import sparse
 from pbgnet.aggregation import make_aggregation
 from pbgnet.certificates import Classes, Inputs, LabelledRows, PreparedTable, Split
 from pbgnet.estimators import PBGNetClassifier
-from pbgnet.estimators.ensembles import (
+from pbgnet.estimators.learning.ensembles import (
     MANY_COLUMNS,
     WIDE_STEPS,
     auto_hidden_layer_sizes,
     encodings,
     ensemble_recipe,
 )
-from pbgnet.estimators.images import Layout
+from pbgnet.estimators.learning.images import Layout
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import EnsembleCourse
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from pbgnet.certificates import load_model
 from pbgnet.cli.app import app
 from pbgnet.estimators import PBGDClassifier, PBGNetClassifier, make_certified_pipeline
-from pbgnet.estimators.images import image_deviation
+from pbgnet.estimators.learning.images import image_deviation
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.networks import PatchShape
 from pbgnet.report import render_report

@@ -13,7 +13,7 @@ from pbgnet.estimators import (
     PBGNetClassifier,
     make_certified_pipeline,
 )
-from pbgnet.estimators.ensembles import row_weights
+from pbgnet.estimators.learning.ensembles import row_weights
 from pbgnet.exceptions import (
     ClassNeverAnsweredWarning,
     DomainError,

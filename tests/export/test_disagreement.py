@@ -15,7 +15,7 @@ from pbgnet.certificates import (
     load_predictions,
     verify,
 )
-from pbgnet.certificates.format.version1 import EXPORTED
+from pbgnet.certificates.format.version1_words import EXPORTED
 from pbgnet.exceptions import OptionError, UncertifiedError
 from pbgnet.export import OnnxClassifier, export_onnx
 

@@ -1,39 +1,42 @@
 """What was certified in a folder, without pickle: weights in safetensors, everything else in JSON."""
 
 import errno
-import itertools
 import json
-import math
 import os
 import re
 import stat
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
-from torch import Tensor
 
 from pbgnet.certificates.classifier import CertifiedPredictions
 from pbgnet.certificates.data import Inputs, Split
-from pbgnet.certificates.format import Certificate, DisagreementSubject, NetworkRecord
+from pbgnet.certificates.format import Certificate, DisagreementSubject
 from pbgnet.certificates.network import CertifiedModel
+from pbgnet.certificates.tensors import (
+    LARGEST_HEADER,
+    LARGEST_WEIGHTS,
+    build_network,
+    largest_size,
+    list_of,
+    margins_of,
+    read_tensors,
+)
 from pbgnet.exceptions import DamagedFileError, DomainError, PBGNetError
 from pbgnet.files import (
     LARGEST_JSON,
-    check_size,
     final_place,
     locked,
     read_json,
     replace_folder,
     standing_folder,
 )
-from pbgnet.networks import AggregatedNetwork
 from pbgnet.validation import check_kind
 
 CERTIFICATE = "certificate.json"
@@ -41,19 +44,10 @@ WEIGHTS = "model.safetensors"
 PREPROCESSING = "preprocessing.json"
 PREDICTIONS = "predictions.json"
 
-LISTS = ("prior_rows", "certified_rows", "row_fingerprints")
-"""Tensors that are no weights, and are always there."""
-
 MOST_READINGS = 5
 """So often a folder is read again that is replaced at this very moment."""
 
 Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
-LARGEST_WEIGHTS = 2**30
-"""No honest model has more bytes of weights and rows; a larger file is refused before it is read."""
-
-LARGEST_HEADER = 2**20
-"""Bytes of the list of tensors in front of them: two per layer and three of rows, each in a hundred bytes."""
-
 BESIDE = ("report.html", "table.json", "test.json", "compared.json", "history.json")
 FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, *BESIDE)
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
@@ -257,16 +251,16 @@ def _read_model(path: Path) -> CertifiedModel:
             f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
-    tensors = _read_tensors(path / WEIGHTS, _largest_size(certificate))
+    tensors = read_tensors(path / WEIGHTS, largest_size(certificate))
     try:
-        network = _build_network(tensors, certificate.network.network)
+        network = build_network(tensors, certificate.network.network)
         split = Split(
-            _list_of(tensors, "prior_rows", torch.int64),
-            _list_of(tensors, "certified_rows", torch.int64),
+            list_of(tensors, "prior_rows", torch.int64),
+            list_of(tensors, "certified_rows", torch.int64),
             certificate.network.split,
         )
-        rows = _list_of(tensors, "row_fingerprints", torch.int64).view(np.uint64)
-        return CertifiedModel(network, certificate, inputs, split, rows, _margins(tensors))
+        rows = list_of(tensors, "row_fingerprints", torch.int64).view(np.uint64)
+        return CertifiedModel(network, certificate, inputs, split, rows, margins_of(tensors))
     except PBGNetError as error:
         raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
 
@@ -321,79 +315,3 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
     (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
     # safetensors lets nobody else read its file; it gets the mode that the umask gave the others.
     os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
-
-
-def _largest_size(certificate: Certificate) -> int:
-    """Return how many bytes the tensors of a model can take: two numbers per weight, some per row."""
-    numbers = 2 * sum(math.prod(shape) for shape in _shapes(certificate.network.network))
-    # A place, a fingerprint, and a margin of each output at most.
-    per_row = 2 + certificate.network.network.n_outputs
-    return min(LARGEST_WEIGHTS, 8 * (numbers + per_row * certificate.n_rows_total) + LARGEST_HEADER)
-
-
-def _shapes(record: NetworkRecord) -> list[tuple[int, ...]]:
-    """Return the shapes of the weights, first layer first."""
-    sizes = (record.n_features, *record.hidden_layer_sizes, record.n_outputs)
-    members = () if record.n_members is None else (record.n_members,)
-    shapes = [(m, d) for d, m in itertools.pairwise(sizes)]
-    if record.patches is not None:
-        shapes[0] = (shapes[0][0] // record.patches.n_positions, record.patches.n_inputs)
-    return [(*members, m, d + record.intercept) for m, d in shapes]
-
-
-def _read_tensors(path: Path, largest: int) -> dict[str, Tensor]:
-    check_size(path, largest)
-    try:
-        with path.open("rb") as file:
-            header = int.from_bytes(file.read(8), "little")
-        if header > LARGEST_HEADER:
-            raise DamagedFileError(f"{path} is damaged: its header cannot be {header} bytes long.")
-        with safe_open(path, framework="pt", device="cpu") as file:
-            # Copies: a tensor may be a view of the file, and the file may be changed in place.
-            return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except DamagedFileError:
-        raise
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
-        raise DamagedFileError(f"{path} is damaged: {str(error)[:200]}") from error
-
-
-def _build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> AggregatedNetwork:
-    """Make the network from tensors of exactly the expected names, shapes and types."""
-    shapes = _shapes(record)
-    expected = {f"{part}_{k}": shape for part in ("posterior", "prior") for k, shape in enumerate(shapes)}
-    if wrong := (set(tensors) - {"prior_margins"}) ^ {*expected, *LISTS}:
-        raise DamagedFileError(f"the tensor {min(wrong)!r:.60} is missing or unexpected.")
-    for name, shape in expected.items():
-        tensor = tensors[name]
-        if tensor.dtype != torch.float64 or tuple(tensor.shape) != shape:
-            raise DamagedFileError(
-                f"{name} must be float64 of shape {shape}, got {tensor.dtype} of shape {tuple(tensor.shape)}."
-            )
-        if not bool(torch.isfinite(tensor).all()):
-            raise DamagedFileError(f"{name} holds NaN or infinity.")
-    parts = [[tensors[f"{part}_{k}"] for k in range(len(shapes))] for part in ("posterior", "prior")]
-    members = record.n_members is not None
-    return AggregatedNetwork(*parts, intercept=record.intercept, members=members, patches=record.patches)
-
-
-def _list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArray[Any]:
-    tensor = tensors[name]
-    if tensor.dtype != dtype or tensor.ndim != 1:
-        raise DamagedFileError(
-            f"{name} must be one list of {str(dtype).removeprefix('torch.')}, got {tensor.dtype} of shape "
-            f"{tuple(tensor.shape)}."
-        )
-    return np.array(tensor.numpy())
-
-
-def _margins(tensors: dict[str, Tensor]) -> NDArray[np.float64] | None:
-    """Return the margins that something was chosen by, where they are stored."""
-    if "prior_margins" not in tensors:
-        return None
-    tensor = tensors["prior_margins"]
-    if tensor.ndim == 2:  # one for each label
-        tensor = tensor.reshape(-1)
-    margins = _list_of({"prior_margins": tensor}, "prior_margins", torch.float64)
-    if not (margins.size and np.all(np.abs(margins) <= 1.0)):
-        raise DamagedFileError("prior_margins must be numbers in [-1, 1], at least one.")
-    return margins.reshape(tensors["prior_margins"].shape)

@@ -31,8 +31,7 @@ from pbgnet.estimators.around_fit import (
     warn_of_the_fit,
     whole_or_unchanged,
 )
-from pbgnet.estimators.ensembles import in_encoding
-from pbgnet.estimators.images import ImageShape, flat_images, read_image_shape
+from pbgnet.estimators.learning import ImageShape, flat_images, in_encoding, read_image_shape
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.table_labels import check_labels, classes_of
 from pbgnet.exceptions import DomainError

@@ -23,9 +23,7 @@ from pbgnet.certificates import (
 from pbgnet.choices import CERTIFICATES
 from pbgnet.estimators.around_fit import choose_device
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
-from pbgnet.estimators.courses import hidden_sizes
-from pbgnet.estimators.ensembles import HIDDEN_LAYER_SIZES, ensemble_recipe
-from pbgnet.estimators.images import Layout
+from pbgnet.estimators.learning import HIDDEN_LAYER_SIZES, Layout, ensemble_recipe, hidden_sizes
 from pbgnet.exceptions import ConstantLabelWarning
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import FitResult, fit_ensemble

@@ -10,15 +10,23 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pbgnet.aggregation import METHODS, Aggregation
-from pbgnet.bounds import split_delta
-from pbgnet.certificates import MOST_MEMBERS, PreparedTable, PriorRecord, delta_of
+from pbgnet.certificates import MOST_MEMBERS, PreparedTable, PriorRecord
 from pbgnet.choices import CERTIFICATES
 from pbgnet.estimators.around_fit import choose_device
 from pbgnet.estimators.base import CertifiedClassifier
-from pbgnet.estimators.courses import hidden_sizes, main_course, prior_course, training_aggregation
-from pbgnet.estimators.ensembles import auto_hidden_layer_sizes, ensemble_recipe
-from pbgnet.estimators.images import Layout, read_layout
-from pbgnet.estimators.prior_records import random_prior, trained_prior
+from pbgnet.estimators.learning import (
+    PAPER_HIDDEN_LAYER_SIZES,
+    Layout,
+    auto_hidden_layer_sizes,
+    ensemble_recipe,
+    hidden_sizes,
+    paper_recipe,
+    prior_course,
+    random_prior,
+    read_layout,
+    trained_prior,
+    training_aggregation,
+)
 from pbgnet.exceptions import OptionError
 from pbgnet.networks import CODES
 from pbgnet.preprocessing import TablePreprocessor
@@ -26,21 +34,12 @@ from pbgnet.training import (
     ALGORITHMS,
     AUGMENTATIONS,
     SOLVERS,
-    BoundTerms,
-    EpochChoice,
     FitResult,
     PriorTraining,
-    Recipe,
-    Replicas,
     Solver,
-    Start,
     TrainingData,
     fit_ensemble,
 )
-
-# The paper's share of validation rows, and its hidden layer.
-VALIDATION_FRACTION = 0.2
-PAPER_HIDDEN_LAYER_SIZES = (10,)
 
 
 class PBGNetClassifier(CertifiedClassifier):
@@ -304,7 +303,16 @@ class PBGNetClassifier(CertifiedClassifier):
             )
         device = choose_device(self.device)
         layout = self._layout(table, seeds[1])
-        recipe = self._recipe(table, layout, seeds, device)
+        recipe = paper_recipe(
+            self,
+            table,
+            layout,
+            solver=self._solver(),
+            aggregation=self._aggregation(seeds[2], device),
+            batch_size=self._batch_size(),
+            seeds=seeds,
+            device=device,
+        )
         code = table.inputs.code
 
         def data(rows: NDArray[np.int64]) -> TrainingData:
@@ -351,35 +359,6 @@ class PBGNetClassifier(CertifiedClassifier):
         auto = auto_hidden_layer_sizes(table) if self._is_ensemble() else PAPER_HIDDEN_LAYER_SIZES
         sizes = hidden_sizes(self.hidden_layer_sizes, auto)
         return read_layout(self, table, sizes, self._sets_rows_apart(), seed)
-
-    def _recipe(self, table: PreparedTable, layout: Layout, seeds: list[int], device: str) -> Recipe:
-        prior_seed, batch_seed, sample_seed = seeds
-        n_rows, n_features = table.features.shape
-        algorithm, solver = ALGORITHMS[self.algorithm], self._solver()
-        decays = algorithm.default_weight_decay
-        delta = split_delta(delta_of(self.confidence), int(self.n_priors))
-        return Recipe(
-            start=Start.drawn(
-                n_features,
-                layout.hidden_layer_sizes,
-                prior_seed,
-                self._aggregation(sample_seed, device),
-                table.inputs.code.n_outputs,
-                layout.patches,
-            ),
-            replicas=Replicas.restarts(
-                int(self.n_restarts),
-                float(self.learning_rate),
-                batch_seed,
-                weight_decay=decays if self.weight_decay is None else (float(self.weight_decay),),
-                explore=algorithm.minimises_bound,
-                device=device,
-            ),
-            bound=BoundTerms(delta, self.constant, self.objective, layout.n_positions),
-            course=main_course(solver, n_rows, self._batch_size(), self.max_epochs),
-            solver=solver.name,
-            epochs=EpochChoice(VALIDATION_FRACTION, batch_seed, (algorithm.rule,)),
-        )
 
     def _batch_size(self) -> int | None:
         return None if self.batch_size == "auto" else int(self.batch_size)

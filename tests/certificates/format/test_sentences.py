@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pbgnet.certificates import PriorRecord, certify_network
-from pbgnet.certificates.format.version1 import PREDICTOR_WORDS
+from pbgnet.certificates.format.version1_words import PREDICTOR_WORDS
 from pbgnet.networks import AggregatedNetwork, initial_weights
 
 

@@ -1,5 +1,6 @@
 """Networks of this package: evaluated exactly, certified by the routes, and kept as models."""
 
+from pbgnet.certificates.network.certifying import certify_network, certify_prepared
 from pbgnet.certificates.network.evaluation import LARGEST_ERROR, TOLERANCE, Answers, certifiable, evaluate
 from pbgnet.certificates.network.issue import (
     classes_never_answered,
@@ -10,7 +11,7 @@ from pbgnet.certificates.network.issue import (
     situation_of,
     software,
 )
-from pbgnet.certificates.network.model import CertifiedModel, certify_network, certify_prepared
+from pbgnet.certificates.network.model import CertifiedModel
 from pbgnet.certificates.network.strategy import (
     Proposal,
     Situation,

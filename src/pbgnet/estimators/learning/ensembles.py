@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pbgnet.aggregation import Aggregation
 from pbgnet.certificates import Classes, PreparedTable
-from pbgnet.estimators.images import Layout, image_deviation
+from pbgnet.estimators.learning.images import Layout, image_deviation
 from pbgnet.exceptions import LabelError
 from pbgnet.networks import BinnedRows, as_part_of
 from pbgnet.preprocessing import NumericColumn

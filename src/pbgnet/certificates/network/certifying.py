@@ -1,0 +1,208 @@
+"""From a network and a table to a certified model."""
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from pbgnet.certificates.data import (
+    Classes,
+    Inputs,
+    Label,
+    LabelledRows,
+    PreparedTable,
+    Split,
+    SplitRecord,
+    code_for,
+    label_values,
+)
+from pbgnet.certificates.format import PreprocessingRecord, PriorRecord
+from pbgnet.certificates.network.evaluation import certifiable, prior_network
+from pbgnet.certificates.network.issue import issue_certificate, kept_margins
+from pbgnet.certificates.network.model import CertifiedModel
+from pbgnet.certificates.network.terms import Terms
+from pbgnet.exceptions import OptionError
+from pbgnet.networks import AggregatedNetwork, Code
+from pbgnet.preprocessing import TablePreprocessor, column_names
+
+
+def certify_network(
+    network: AggregatedNetwork,
+    X: Any,  # noqa: N803
+    y: ArrayLike,
+    *,
+    classes: tuple[Label, ...],
+    prior: PriorRecord,
+    prior_rows: ArrayLike,
+    certified_rows: ArrayLike,
+    code: str | ArrayLike | Code = "auto",
+    feature_names: tuple[str, ...] | None = None,
+    preprocessor: TablePreprocessor | None = None,
+    preprocessing: PreprocessingRecord | None = None,
+    split: SplitRecord | None = None,
+    confidence: float = 0.95,
+    n_priors: int = 1,
+    constant: str = "maurer",
+    certificate: str = "seeger",
+    class_conditional: bool = False,
+    confusion: bool = False,
+    aggregation: str = "fourier",
+    n_samples: int | None = None,
+    seed: int | None = None,
+    per_label: bool = False,
+    prior_margins: ArrayLike | None = None,
+) -> CertifiedModel:
+    """Certify a network on the user's own table, and return a model that can be saved and verified.
+
+    Parameters
+    ----------
+    network : AggregatedNetwork
+        Posterior and prior, without replica axes; brought to float64 and the Fourier sum first, whatever
+        it was trained with.
+    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
+        The whole table as the user has it.
+    y : array_like, shape (N,) or (N, 1); or several labels as 0 and 1, shape (N, L)
+        The labels as the user has them.
+    classes : sequence of labels
+        Two or more, in the order of the code; or the names of several labels, in the order of their columns.
+    prior : PriorRecord
+        How the prior came about.
+    prior_rows, certified_rows : array_like of int
+        Rows that the prior or the preprocessor was fitted on, and rows to certify. To be told apart without
+        looking at anything in the rows, neither features nor labels.
+    code : str, array_like or Code, default="auto"
+        Which signs of the outputs stand for which class: a name in `pbgnet.networks.CODES`, or a matrix of
+        signs, one row per class and one column per output. For two classes -1 and 1 of the one output. To be
+        fixed without looking at the certified rows.
+    feature_names : tuple of str, optional
+        The column names of X unless given.
+    preprocessor : TablePreprocessor, optional
+        Fitted on ``take_rows(X, prior_rows)`` alone; `verify` fits it again and compares.
+    preprocessing : PreprocessingRecord, optional
+        "inside" with a preprocessor and "none" without, unless given.
+    split : SplitRecord, optional
+        How the prior rows were chosen: "given", or "none" if there are none, unless said. One that is
+        "drawn" is drawn again and compared. Only where it is "given" may rows be in neither part.
+    confidence : float, default=0.95
+        Probability with which everything that is claimed holds, over the draw of the certified rows.
+    n_priors : int, default=1
+        Number of priors that could have been chosen after looking at the certified rows.
+    constant : {"maurer", "paper"}, default="maurer"
+        Of the kl theorem.
+    certificate : {"seeger", "mixture", "vote", "held-out", "auto"}, default="seeger"
+        The route: the kl bound or Catoni's mixture on the linear loss, doubled for the error rate; the
+        error rate of the vote through several networks; the held-out count of errors of the prior's vote.
+        "auto" computes the last two at half of delta each and deploys what the smaller one speaks of
+        (without prior rows: the first two). What "vote" and the mixture need is chosen on the prior rows.
+    class_conditional : bool, default=False
+        Also bound the error rate among the rows of each class, which shares delta.
+    confusion : bool, default=False
+        Also bound how often the rows of each class are answered with each other class, and the error rate of
+        each class, all of which share delta; for the route "held-out".
+    aggregation : {"fourier", "monte_carlo"}, default="fourier"
+        By sampling, the empirical risk is an average over n T draws, which pay half of delta; for one
+        hidden layer, and "seeger" or "mixture".
+    n_samples, seed : int, optional
+        T and the seed of "monte_carlo".
+    per_label : bool, default=False
+        Of several labels, also bound the error rate of each, which shares delta; for the route "held-out".
+    prior_margins : array_like, optional
+        Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
+        come than those on all prior rows, for what is chosen on them. They are saved with the model, so
+        that `verify` can choose again; where they come from it takes on trust.
+
+    Returns
+    -------
+    CertifiedModel
+        Its network is the prior where the certificate speaks of the prior's vote.
+
+    Raises
+    ------
+    PriorLeakageError
+        If a certified row is also a prior row.
+    DomainError
+        If rows are left out of a split that was not given by the user.
+    UncertifiedError
+        If the weights are so large that the outputs cannot be computed exactly enough.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify_network, verify
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
+    >>> model.certificate.statement
+    'With confidence 95 %, over the draw of the 200 certified rows, the expected linear loss of the
+     aggregate is at most 0.0569, so the error rate of its vote is at most 0.1137.'
+    >>> model.predict(X[:2])
+    array(['yes', 'no'], dtype='<U3')
+    >>> verify(model, X, y).ok
+    True
+    """
+    terms = Terms(
+        confidence,
+        n_priors,
+        constant,
+        certificate,
+        class_conditional,
+        confusion,
+        aggregation,
+        n_samples,
+        seed,
+        per_label,
+    )
+    names = column_names(X) if feature_names is None else feature_names
+    known = Classes(tuple(label_values(classes).tolist()))
+    rows = LabelledRows(X, y)
+    inputs = Inputs(known, names, preprocessor, code_for(rows.labels, code, len(known)))
+    table = PreparedTable(rows, inputs, Split(prior_rows, certified_rows, split))
+    return certify_prepared(
+        network, table, prior=prior, terms=terms, preprocessing=preprocessing, prior_margins=prior_margins
+    )
+
+
+def certify_prepared(
+    network: AggregatedNetwork,
+    table: PreparedTable,
+    *,
+    prior: PriorRecord,
+    terms: Terms,
+    preprocessing: PreprocessingRecord | None = None,
+    prior_margins: ArrayLike | None = None,
+) -> CertifiedModel:
+    """Certify a network on a table that is prepared already; `certify_network` says what is what."""
+    network = certifiable(network)
+    certificate, situation = issue_certificate(
+        network,
+        table,
+        prior=prior,
+        preprocessing=_preprocessing_record(table.inputs.preprocessor, preprocessing),
+        terms=terms,
+        prior_margins=prior_margins,
+    )
+    deploys_prior = certificate.error_rate.predictor == "prior's vote"
+    return CertifiedModel(
+        prior_network(network) if deploys_prior else network,
+        certificate,
+        table.inputs,
+        table.split,
+        table.row_fingerprints,
+        kept_margins(prior_margins, prior, table.split.prior_rows),
+        situation.prior if deploys_prior else situation.posterior,
+    )
+
+
+def _preprocessing_record(
+    preprocessor: TablePreprocessor | None, given: PreprocessingRecord | None
+) -> PreprocessingRecord:
+    if preprocessor is None:
+        return given or PreprocessingRecord("none")
+    if given is not None and given.status == "none":
+        raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
+    kinds = [column.kind for column in preprocessor.columns_]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("numeric", "categorical", "empty"))
+    return given or PreprocessingRecord(
+        "inside", f"imputation, one-hot encoding and scaling of columns: {counts}"
+    )
