@@ -142,6 +142,14 @@ def test_options_that_do_not_fit(watch, tmp_path, options, message):
     assert (tmp_path / "log.json").read_bytes() == before
 
 
+def test_places_that_cannot_be_a_log(run_json, made, tmp_path):
+    for place, message in ((tmp_path, "is a folder"), (tmp_path / "a" / "b.json", "no such folder")):
+        told = run_json("monitor", made / "model", "--log", place)
+        assert told["exit_code"] == ExitCode.FILE_PROBLEM
+        assert message in told["error"]["message"]
+    assert "give DATA" in run_json("monitor", made / "model", "--log", tmp_path / "c")["error"]["message"]
+
+
 def test_another_table_is_no_reference(watch, tmp_path):
     rows(100, 14).drop(columns="key").to_csv(tmp_path / "other.csv", index=False)
     told = watch(rows(50, 15), "--reference", tmp_path / "other.csv")

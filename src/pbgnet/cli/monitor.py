@@ -12,7 +12,7 @@ from pbgnet.cli.folder import TableReading, load_reading
 from pbgnet.cli.options import Debug, Json, Missing, Model
 from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.cli.watched import Columns, make_detector, read_new_rows
-from pbgnet.exceptions import DomainError, OptionError
+from pbgnet.exceptions import DamagedFileError, DomainError, OptionError
 
 if TYPE_CHECKING:
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions
@@ -115,10 +115,9 @@ def monitor(
 
     _check_ending("--page", page, ".html")
     _check_ending("--svg", svg, ".svg")
+    _check_log(log, begin=data is not None)
     loaded = load_certified(model)
     reading = load_reading(model, loaded).amended(target, missing)
-    if not log.absolute().parent.is_dir():
-        raise FileNotFoundError(2, "there is no such folder", str(log.parent))
     with locked(log.absolute().parent):
         watching = _open(log, loaded, reading, reference, alpha)
         taken = {}
@@ -261,6 +260,16 @@ def _exit_code(watching: "Monitor") -> ExitCode:
     if watching.alarm:
         return ExitCode.ALARM
     return ExitCode.CHANGED if watching.change is not None and watching.change.alarm else ExitCode.DONE
+
+
+def _check_log(log: Path, begin: bool) -> None:
+    """Raise before any work is done if there can be no log there."""
+    if log.is_dir():
+        raise DamagedFileError(f"{log} is a folder, not the log of a monitor.")
+    if not log.absolute().parent.is_dir():
+        raise FileNotFoundError(2, "there is no such folder", str(log.parent))
+    if not begin and not log.exists():
+        raise DamagedFileError(f"There is no log {log} yet; give DATA to begin it.")
 
 
 def _check_ending(option: str, path: Path | None, ending: str) -> None:
