@@ -231,7 +231,28 @@ def _calls_of_certificates(world):
     fitted = pbgnet.PBGDClassifier(n_restarts=1, max_iter=3, random_state=0).fit(X, Y)
     table = pbgnet.TablePreprocessor().fit(X)
     loose = {"confidence": 0.95, "n_models": 1, "training_data": None}
+    log = pbgnet.Monitor(world.predictions).save(world.folder / "log.json")
     return {
+        pbgnet.Monitor: {"certified": world.predictions, "alpha": 0.01, "classes": None, "change": None},
+        pbgnet.Monitor(world.predictions).update: {
+            "y_true": [0, 1],
+            "y_pred": [0, 1],
+            "ids": ["a", "b"],
+            "groups": None,
+            "missing": "drop",
+            "repeated": "skip",
+        },
+        pbgnet.Monitor(world.predictions).knows: {"ids": ["a"]},
+        pbgnet.Monitor.resume: {"path": log, "certified": world.predictions},
+        pbgnet.ChangeDetector: {
+            "bin_rows": X,
+            "reference": X,
+            "alpha": 0.01,
+            "bin_extra": None,
+            "reference_extra": None,
+            "random_state": 0,
+        },
+        pbgnet.ChangeDetector(X, X).update: {"X": X, "extra": None},
         pbgnet.Certificate.from_json: {"text": world.model.certificate.to_json()},
         pbgnet.certify: {
             "model": vote,

@@ -31,6 +31,7 @@ ROOMS = [
     "estimators",
     "pages",
     "planning",
+    "monitoring",
     "experiments",
     "report",
     "declaration",
@@ -197,6 +198,16 @@ def test_exported_files_are_a_room_at_the_edge():
             assert tops_of(module) <= seen, module
         elif "export" in tops_of(module):
             assert top_of(module) in ("estimators", "experiments", "cli"), module
+
+
+def test_monitoring_stands_apart():
+    """It needs certificates and pages, nothing that learns, and only commands need it."""
+    for module in PATHS:
+        if top_of(module) == "monitoring":
+            seen = {"bounds", "certificates", "monitoring", "pages", "preprocessing"}
+            assert tops_of(module) <= seen, module
+        elif "monitoring" in tops_of(module):
+            assert top_of(module) == "cli", module
 
 
 def test_pages_know_nothing_of_what_they_show():

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pbgnet.estimators import PBGNetClassifier as PBGNetClassifier
     from pbgnet.estimators import PBGNetMultilabelClassifier as PBGNetMultilabelClassifier
     from pbgnet.estimators import make_certified_pipeline as make_certified_pipeline
+    from pbgnet.monitoring import ChangeDetector as ChangeDetector
+    from pbgnet.monitoring import Monitor as Monitor
     from pbgnet.planning import rows_needed as rows_needed
     from pbgnet.preprocessing import TablePreprocessor as TablePreprocessor
 
@@ -48,6 +50,7 @@ _ROOMS = {
         "make_certified_pipeline",
     ],
     "planning": ["rows_needed"],
+    "monitoring": ["ChangeDetector", "Monitor"],
     "preprocessing": ["TablePreprocessor"],
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -10,6 +10,7 @@ from pbgnet.cli.certificates import certificates
 from pbgnet.cli.declare import declare
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
+from pbgnet.cli.monitor import monitor
 from pbgnet.cli.plan import plan
 from pbgnet.cli.predict import predict
 from pbgnet.cli.report import report
@@ -25,13 +26,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 not verified, 2 bad input or options, 3 a file problem, 4 a bug, "
-    "130 interrupted.",
+    "5 an alarm of monitor, 6 changed rows without one, 130 interrupted.",
 )
 
-for command in (
+COMMANDS = (
     train,
     predict,
     verify,
+    monitor,
     show,
     declare,
     plan,
@@ -41,7 +43,9 @@ for command in (
     report,
     certificates,
     export,
-):
+)
+
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -26,6 +26,8 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2
     FILE_PROBLEM = 3
     BUG = 4
+    ALARM = 5
+    CHANGED = 6
     INTERRUPTED = 130
 
 

@@ -4,6 +4,7 @@ from pbgnet.pages.axis import Axis, tick_text
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
 from pbgnet.pages.drawing import Drawing
 from pbgnet.pages.palette import LIGHT
+from pbgnet.pages.picture import render_picture
 from pbgnet.pages.rendering import SUBSCRIPT, fill, plain_text, render_page
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "mark",
     "plain_text",
     "render_page",
+    "render_picture",
     "tick_text",
 ]

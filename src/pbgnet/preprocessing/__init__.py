@@ -12,6 +12,7 @@ from pbgnet.preprocessing.tables import (
     column_names,
     count_rows,
     is_frame,
+    is_missing,
     read_columns,
     take_rows,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "count_rows",
     "finite_numbers",
     "is_frame",
+    "is_missing",
     "parse_number",
     "read_columns",
     "read_numbers",

@@ -259,7 +259,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real | Decimal | timedelta) and not isinstance(value, bool | np.bool_)
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a value is None, NaN, or what frame libraries have for it."""
     return (
         value is None
         or (isinstance(value, float | np.floating) and math.isnan(value))
@@ -279,7 +280,7 @@ def _all_numbers(kinds: set[type]) -> bool:
 
 
 def _number(name: str, value: Any) -> float:
-    if _is_missing(value):
+    if is_missing(value):
         return math.nan
     try:
         return value.total_seconds() if isinstance(value, timedelta) else float(value)
@@ -291,7 +292,7 @@ def _texts(name: str, items: list[Any]) -> list[str | None]:
     """Write each value as text, with whole numbers alike whether they are 1 or 1.0."""
     if set(map(type, items)) <= {str, type(None)}:
         return items
-    return [None if _is_missing(item) else _text(name, item) for item in items]
+    return [None if is_missing(item) else _text(name, item) for item in items]
 
 
 def _text(name: str, value: object) -> str:

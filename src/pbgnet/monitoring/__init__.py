@@ -1,0 +1,17 @@
+"""Whether a certificate still holds: error rates watched row by row, and whether rows are still alike."""
+
+from pbgnet.monitoring.change import ChangeDetector
+from pbgnet.monitoring.monitor import Monitor
+from pbgnet.monitoring.page import render_monitor, write_monitor_page, write_monitor_picture
+from pbgnet.monitoring.words import change_sentences, e_value_text, error_sentences
+
+__all__ = [
+    "ChangeDetector",
+    "Monitor",
+    "change_sentences",
+    "e_value_text",
+    "error_sentences",
+    "render_monitor",
+    "write_monitor_page",
+    "write_monitor_picture",
+]

@@ -1,0 +1,176 @@
+"""The claims of a certificate that are watched, each with its own rows, bound and share of alpha."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates import Certificate
+from pbgnet.exceptions import OptionError
+from pbgnet.monitoring.accounts import NO_ROWS, Accounts
+from pbgnet.monitoring.error_bets import error_log_factors
+from pbgnet.monitoring.limits import START_EVERY, rate_limits
+from pbgnet.monitoring.trail import NO_POINTS, Trail
+from pbgnet.records import Count, PositiveCount, Probability, Record
+
+OVERALL_SHARE = 0.5
+"""Share of alpha that the error rate over all rows has, where classes or groups are watched besides."""
+
+RECENT_ROWS = 500
+"""The present error rate is that of so many of the last rows, or a few more."""
+
+
+class RecentRate(NamedTuple):
+    """The error rate of the last rows, with limits that hold at all times at once.
+
+    What is limited is the mean of the probabilities, given the past, that each of these rows is wrong.
+    """
+
+    first_row: int
+    n_rows: int
+    n_errors: int
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class WatchedClaim(Record):
+    """A bound on an error rate, and what the rows it speaks of have brought against it.
+
+    Attributes
+    ----------
+    bound : float
+        What is claimed.
+    share : float
+        Its share of alpha.
+    given_class, group : str or None
+        Which rows it speaks of: those of a class, or of a group, as Python writes them; None for all.
+    n_errors : int
+    alarm_row : int or None
+        After how many of its rows the alarm was raised.
+    accounts : Accounts
+    trail : Trail
+    """
+
+    bound: Probability
+    share: Probability
+    given_class: str | None = None
+    group: str | None = None
+    n_errors: Count = 0
+    alarm_row: PositiveCount | None = None
+    accounts: Accounts = NO_ROWS
+    trail: Trail = NO_POINTS
+
+    @property
+    def rows_meant(self) -> str:
+        """Which rows are meant, in words; nothing for all."""
+        if self.given_class is not None:
+            return f" in class {self.given_class}"
+        return "" if self.group is None else f" in group {self.group}"
+
+    @property
+    def identity(self) -> tuple[float, float, str | None, str | None]:
+        """What is claimed of which rows, at which share."""
+        return self.bound, self.share, self.given_class, self.group
+
+    @property
+    def n_rows(self) -> int:
+        """Number of its rows with a label so far."""
+        return self.accounts.rows
+
+    @property
+    def log_e(self) -> float:
+        """Logarithm of the e-value now: at least `log_threshold` is an alarm."""
+        return self.accounts.log_e if self.n_rows else 0.0
+
+    def log_threshold(self, alpha: float) -> float:
+        """Return the logarithm of the e-value at which the alarm is raised, rounded up."""
+        return -math.log(alpha * self.share) * (1.0 + 2.0**-48)
+
+    def concerns(self, truth: NDArray[Any], groups: NDArray[Any] | None) -> NDArray[np.bool_]:
+        """Return which rows it speaks of, given the names of their classes and groups."""
+        if self.given_class is not None:
+            return np.asarray(truth == self.given_class)
+        if self.group is not None:
+            return np.zeros(len(truth), dtype=bool) if groups is None else np.asarray(groups == self.group)
+        return np.ones(len(truth), dtype=bool)
+
+    def after(self, errors: NDArray[np.bool_], alpha: float) -> "WatchedClaim":
+        """Return the claim after further rows of its own."""
+        if not errors.size:
+            return self
+        accounts, log_e = self.accounts.after(error_log_factors(errors, self.bound))
+        alarms = np.flatnonzero(log_e >= self.log_threshold(alpha))
+        n_errors = self.n_errors + np.cumsum(errors)
+        return replace(
+            self,
+            n_errors=int(n_errors[-1]),
+            alarm_row=self.alarm_row or (self.n_rows + int(alarms[0]) + 1 if alarms.size else None),
+            accounts=accounts,
+            trail=self.trail.after(self.n_rows, n_errors, log_e),
+        )
+
+    def course(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return rows, errors and logarithm of the e-value at all points that are kept, the last row too."""
+        points = (self.trail.rows, np.array(self.trail.errors, dtype=np.int64), np.array(self.trail.log_e))
+        last = (self.n_rows, self.n_errors, self.log_e)
+        if self.n_rows in (0, *points[0][-1:]):
+            return points
+        rows, errors, log_e = (np.append(kept, end) for kept, end in zip(points, last, strict=True))
+        return rows, errors, log_e
+
+    def recent_rates(self, alpha: float) -> list[RecentRate]:
+        """Return the error rate of the latest rows at each point of the course, with its limits.
+
+        The latest rows are all since the last beginning that is at least `RECENT_ROWS` rows back, or since
+        the first row: no single ones, for their error rate could not be told.
+        """
+        rows, errors, _ = self.course()
+        begins = rows % START_EVERY == 0
+        starts = np.concatenate([[0], rows[begins]])
+        before = np.concatenate([[0], errors[begins]])
+        chosen = np.maximum(np.searchsorted(starts, rows - RECENT_ROWS, side="right") - 1, 0)
+        n_rows, n_errors = rows - starts[chosen], errors - before[chosen]
+        lower, upper = rate_limits(n_errors, n_rows, starts[chosen], alpha)
+        columns = (starts[chosen] + 1, n_rows, n_errors, lower, upper)
+        return [RecentRate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def watched_claims(certificate: Certificate) -> tuple[WatchedClaim, ...]:
+    """Return what is watched of a certificate: its bounds on error rates, of all rows, classes and groups.
+
+    All rows have half of alpha where there are others, which share the rest. A bound of 1 says nothing, and
+    is not watched; nor are cells of the confusion matrix.
+    """
+    if certificate.of_labels:
+        raise OptionError(
+            "A certificate of several labels cannot be watched yet; watch one of one class per row."
+        )
+    of_parts = [claim for claim in certificate.claims if _of_part(claim) and claim.value < 1.0]
+    if certificate.error_rate.value >= 1.0:
+        raise OptionError(
+            "The certificate proves nothing of the error rate (its bound is 1): no row refutes it."
+        )
+    overall = WatchedClaim(certificate.error_rate.value, OVERALL_SHARE if of_parts else 1.0)
+    share = (1.0 - OVERALL_SHARE) / max(1, len(of_parts))
+    parts = (WatchedClaim(c.value, share, c.given_class, _group(c)) for c in of_parts)
+    return (overall, *parts)
+
+
+def _of_part(claim: Any) -> bool:
+    """Whether a claim bounds the error rate of one class or one group."""
+    apart = claim.given_class is not None or _group(claim) is not None
+    return apart and claim.quantity == "error rate" and claim.answered is None and claim.label is None
+
+
+def _group(claim: Any) -> str | None:
+    """Return the group that a claim speaks of; certificates without groups have no such field."""
+    return getattr(claim, "group", None)
+
+
+def any_alarm(claims: Iterable[WatchedClaim]) -> bool:
+    """Whether the alarm of any claim was raised."""
+    return any(claim.alarm_row is not None for claim in claims)

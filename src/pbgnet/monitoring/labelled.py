@@ -1,0 +1,241 @@
+"""Rows as they are given to a monitor, sorted: those that count now, that wait, and that are passed over.
+
+Nothing is changed here: a `Sorted` says what would be, and the monitor makes it so when all is well.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates import Classes
+from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError
+from pbgnet.monitoring.gaps import gaps_of, values_of
+from pbgnet.monitoring.ids import are_among, id_fingerprints, id_texts
+from pbgnet.preprocessing import read_columns
+
+MISSING = ("error", "pending", "drop")
+"""What becomes of a row without a label: an error, kept until its label comes, or passed over."""
+
+NO_GROUP = "missing"
+"""Rows without a group are one by themselves; texts are written in quotes, so that none has this name."""
+
+REPEATED = ("error", "skip")
+"""What becomes of a row whose id was counted already."""
+
+
+class WaitingRow(NamedTuple):
+    """The answer to a row whose label has not come, as Python writes it, and its group."""
+
+    answer: str
+    group: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRows:
+    """Rows as given, read and checked each by itself.
+
+    Attributes
+    ----------
+    truth, answers : ndarray of object, shape (n,)
+        Labels and answers as Python writes them; None where there are none.
+    groups : ndarray of object, shape (n,), or None
+    ids : list of str or None
+    """
+
+    truth: NDArray[Any]
+    answers: NDArray[Any]
+    groups: NDArray[Any] | None
+    ids: list[str] | None
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """What rows would do.
+
+    Attributes
+    ----------
+    truth, answers : ndarray of object, shape (m,)
+        Of the rows that count now, in their order; with `groups`, where there are such.
+    fingerprints : ndarray of uint64
+        Of their ids, where they have such.
+    completed : list of str
+        Ids that waited until now.
+    waiting : dict
+        Rows that wait from now on, by their ids.
+    n_dropped, n_skipped : int
+        Rows without a label, and rows counted before, that were passed over.
+    """
+
+    truth: NDArray[Any]
+    answers: NDArray[Any]
+    groups: NDArray[Any] | None
+    fingerprints: NDArray[np.uint64]
+    completed: list[str]
+    waiting: dict[str, WaitingRow]
+    n_dropped: int
+    n_skipped: int
+
+
+def read_rows(
+    y_true: ArrayLike,
+    y_pred: ArrayLike | None,
+    ids: ArrayLike | None,
+    groups: ArrayLike | None,
+    classes: Classes | None,
+) -> GivenRows:
+    """Read what was given to `Monitor.update`; wrong labels, and lists that do not fit, raise."""
+    truth = values_of("y_true", y_true)
+    names = None if ids is None else id_texts(ids, len(truth))
+    if y_pred is None and names is None:
+        raise OptionError(
+            "y_pred is needed: what was answered. Only rows that wait, known by ids, have it already."
+        )
+    answered = np.full(len(truth), None, dtype=object) if y_pred is None else values_of("y_pred", y_pred)
+    if len(answered) != len(truth):
+        raise ShapeError(f"There are {len(truth)} labels in y_true, but {len(answered)} answers in y_pred.")
+    if y_pred is not None and (gaps := gaps_of(answered)).any():
+        raise LabelError(f"y_pred has no answer in row {int(np.argmax(gaps))}; leave such rows out.")
+    of_groups = None if groups is None else group_names(groups)
+    if of_groups is not None and len(of_groups) != len(truth):
+        raise ShapeError(f"There are {len(of_groups)} groups for {len(truth)} rows.")
+    given = None if y_pred is None else answered
+    return GivenRows(*_names(truth, given, classes), of_groups, names)
+
+
+def sort_rows(
+    given: GivenRows,
+    waiting: Mapping[str, WaitingRow],
+    seen: NDArray[np.uint64],
+    missing: str,
+    repeated: str,
+) -> Sorted:
+    """Sort rows, given those that wait and the fingerprints of those that were counted."""
+    gaps = _are_none(given.truth)
+    answers, groups = given.answers.copy(), None if given.groups is None else given.groups.copy()
+    counted = np.zeros(len(given), dtype=bool)
+    ids, prints = given.ids, np.zeros(0, dtype=np.uint64)
+    waited = counted.copy()
+    if ids is not None:
+        prints = id_fingerprints(ids)
+        counted = are_among(prints, seen)
+        if counted.any() and repeated == "error":
+            row = int(np.argmax(counted))
+            raise DomainError(
+                f"The row with id {ids[row]!r:.60} was counted already (row {row} of {len(given)}, "
+                f"{int(counted.sum())} such); a row counts once. repeated='skip' passes over such rows."
+            )
+        if waiting:
+            waited = np.array([text in waiting for text in ids], dtype=bool)
+            groups = _recall(ids, waited, waiting, answers, groups)
+    fresh_gaps = gaps & ~counted & ~waited
+    _check_gaps(fresh_gaps, missing, ids)
+    unanswered = ~counted & _are_none(answers)
+    if ids is not None and unanswered.any():
+        row = int(np.argmax(unanswered))
+        raise OptionError(f"The id {ids[row]!r:.60} does not wait for a label, so that y_pred is needed.")
+    now = ~gaps & ~counted
+    kept = np.flatnonzero(fresh_gaps) if missing == "pending" else ()
+    named = ids or []
+    return Sorted(
+        given.truth[now],
+        answers[now],
+        None if groups is None else groups[now],
+        prints[now] if ids is not None else prints,
+        [named[row] for row in np.flatnonzero(now & waited)],
+        {named[row]: WaitingRow(answers[row], None if groups is None else groups[row]) for row in kept},
+        int(fresh_gaps.sum()) if missing == "drop" else 0,
+        int(counted.sum()),
+    )
+
+
+def _are_none(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.array([value is None for value in values.tolist()], dtype=bool)
+
+
+def _recall(
+    ids: Sequence[str],
+    waited: NDArray[np.bool_],
+    waiting: Mapping[str, WaitingRow],
+    answers: NDArray[Any],
+    groups: NDArray[Any] | None,
+) -> NDArray[Any] | None:
+    """Put the answers and groups of rows that waited in their places; raise where others are given now."""
+    for row in np.flatnonzero(waited).tolist():
+        known = waiting[ids[row]]
+        if answers[row] not in (None, known.answer):
+            raise DomainError(
+                f"The row with id {ids[row]!r:.60} waits with the answer {known.answer}, and now has "
+                f"{answers[row]}: it is another row, or another model. The first answer is what counts; "
+                "leave y_pred out, or give another id."
+            )
+        answers[row] = known.answer
+        if known.group is not None:
+            groups = np.full(len(ids), None, dtype=object) if groups is None else groups
+            groups[row] = known.group
+    return groups
+
+
+def _check_gaps(gaps: NDArray[np.bool_], missing: str, ids: Sequence[str] | None) -> None:
+    """Raise where rows without a label cannot be taken."""
+    if not gaps.any():
+        return
+    first = (
+        f"{int(gaps.sum())} of {gaps.size} rows have no label, the first of them row {int(np.argmax(gaps))}"
+    )
+    if missing == "error":
+        raise LabelError(
+            f"{first}. missing='drop' passes over them, missing='pending' keeps them, by their ids, until "
+            "their labels come. Which labels are missing must have nothing to do with what they are."
+        )
+    if missing == "pending" and ids is None:
+        raise OptionError(f"{first}; to wait for their labels they need ids.")
+
+
+def _names(
+    truth: NDArray[Any], answered: NDArray[Any] | None, classes: Classes | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return labels and answers as Python writes them, None where there are none."""
+    known = ~gaps_of(truth)
+    labels = _without_gaps(truth, known)
+    if classes is None:
+        sources = [source for source in (labels, answered) if source is not None and len(source)]
+        classes = Classes.of(*sources) if sources else None
+    found = [np.full(len(truth), None, dtype=object) for _ in range(2)]
+    if classes is not None:
+        names = np.array(classes.names, dtype=object)
+        if len(labels):
+            found[0][known] = names[classes.places(labels, "y_true holds")]
+        if answered is not None and len(answered):
+            found[1][:] = names[classes.places(answered, "y_pred holds")]
+    return found[0], found[1]
+
+
+def _without_gaps(values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return what is not missing; objects in the plainest type, as if there had been no gaps."""
+    found = values[known]
+    if found.dtype.kind != "O":
+        return found
+    items = found.tolist()
+    return found if any(isinstance(item, str) for item in items) else np.array(items)
+
+
+def group_names(groups: ArrayLike) -> NDArray[Any]:
+    """Return the group of each row as Python writes it, whole numbers without a point; "missing" for none.
+
+    Examples
+    --------
+    >>> from pbgnet.monitoring.labelled import group_names
+    >>> group_names(["north", None]).tolist(), group_names([1.0, 2.5]).tolist()
+    (["'north'", 'missing'], ['1', '2.5'])
+    """
+    (column,) = read_columns(values_of("groups", groups)[:, None], ["groups"])
+    if column.numbers is not None:
+        numbers = [int(value) if value.is_integer() else value for value in column.numbers.tolist()]
+        return np.array([NO_GROUP if number != number else repr(number) for number in numbers], dtype=object)
+    return np.array([NO_GROUP if text is None else repr(text) for text in column.texts or ()], dtype=object)

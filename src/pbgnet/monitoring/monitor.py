@@ -1,0 +1,272 @@
+"""A certificate in use: labelled rows are held against its bounds, and it is told if one is refuted."""
+
+import ast
+import os
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates import Certificate, Classes
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, OptionError, UncertifiedError
+from pbgnet.files import as_path, read_json, write_whole
+from pbgnet.monitoring.change import ChangeDetector
+from pbgnet.monitoring.claims import RecentRate, WatchedClaim, any_alarm, watched_claims
+from pbgnet.monitoring.ids import (
+    are_among,
+    id_fingerprints,
+    id_texts,
+    joined,
+    read_fingerprints,
+    write_fingerprints,
+)
+from pbgnet.monitoring.labelled import MISSING, REPEATED, Sorted, WaitingRow, read_rows, sort_rows
+from pbgnet.monitoring.state import MOST_WAITING, MonitorState, WaitingRecord, read_state, write_state
+from pbgnet.monitoring.words import error_sentences
+from pbgnet.validation import check_kind, check_name, positive_real
+
+
+class Taken(NamedTuple):
+    """What `Monitor.update` did with the rows it was given."""
+
+    alarm: bool
+    n_counted: int
+    n_completed: int  # of these, rows that had waited for their label
+    n_waiting: int  # rows that wait from now on
+    n_dropped: int  # rows without a label that were passed over
+    n_skipped: int  # rows that had been counted before
+
+
+class Monitor:
+    """Watch whether the bounds of a certificate still hold.
+
+    Against each bound B on an error rate an e-process is kept: capital that is betted against "each row is
+    wrong with probability at most B, given the rows before". While that is so, the capital of all bounds
+    together ever reaches what an alarm needs with probability at most alpha, however many rows come and
+    whenever anybody looks. The error rate over all rows is watched; where the certificate has bounds for
+    classes or groups, half of alpha is shared by them.
+
+    Rows are to be given in the order in which their labels come. Labels may be known for a sample of rows
+    only: one drawn at random, or by any rule that has nothing to do with whether the answer was right.
+
+    Parameters
+    ----------
+    certified : Certificate, or what has one
+        A certified model, certified predictions, or a fitted estimator; these know the classes as well.
+    alpha : float, default=0.01
+        Probability that an alarm is ever raised although all bounds hold.
+    classes : sequence of labels, optional
+        All there are, for a certificate alone; a label that is none of them is an error. Unless they are
+        known, any label is taken.
+    change : ChangeDetector, optional
+        A test of change besides, which needs no labels; it is saved with the rest.
+
+    Attributes
+    ----------
+    certificate : Certificate
+    alpha : float
+    claims : tuple of WatchedClaim
+        The error rate over all rows first.
+    change : ChangeDetector or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet import Monitor, certify
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 1))
+    >>> y = (X[:, 0] > 0) ^ (rng.random(2000) < 0.02)
+    >>> certified = certify(lambda X: X[:, 0] > 0, X[:1000], y[:1000])
+    >>> monitor = Monitor(certified)
+    >>> monitor.update(y[1000:], X[1000:, 0] > 0).alarm
+    False
+    >>> monitor.update(y[1000:], X[1000:, 0] > 0.3).alarm
+    True
+    """
+
+    def __init__(
+        self,
+        certified: Any,
+        alpha: float = 0.01,
+        *,
+        classes: ArrayLike | None = None,
+        change: ChangeDetector | None = None,
+    ) -> None:
+        self.certificate, self._classes = _certificate_and_classes(certified, classes)
+        self.alpha = positive_real("alpha", alpha)
+        if self.alpha >= 1.0:
+            raise DomainError(
+                f"alpha must be below 1, got {alpha!r}: it is the probability of a false alarm."
+            )
+        if change is not None:
+            check_kind("change", change, ChangeDetector)
+        self.claims: tuple[WatchedClaim, ...] = watched_claims(self.certificate)
+        self.change = change
+        self._waiting: dict[str, WaitingRow] = {}
+        self._seen: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+        self._tables: tuple[str, ...] = ()
+
+    def update(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        missing: str = "error",
+        repeated: str = "error",
+    ) -> Taken:
+        """Count rows: all of them, or none if there is an error.
+
+        Parameters
+        ----------
+        y_true : array_like, shape (n,)
+            The labels; None or NaN where there is none yet.
+        y_pred : array_like, shape (n,), optional
+            What was answered; not needed for rows that wait.
+        ids : array_like, shape (n,), optional
+            A name for each row, by which it is counted once, and known again when its label comes.
+        groups : array_like, shape (n,), optional
+            The group of each row, where the certificate has bounds for groups.
+        missing : {"error", "pending", "drop"}, default="error"
+            What becomes of rows without a label: an error; they wait, by their ids, until they are given
+            again with it; or they are passed over.
+        repeated : {"error", "skip"}, default="error"
+            What becomes of rows whose id was counted already.
+
+        Returns
+        -------
+        Taken
+            Whether there is an alarm, now or before, and what became of the rows.
+
+        Raises
+        ------
+        LabelError
+            For labels that are no classes, and for those that are missing, unless `missing` says otherwise.
+        DomainError
+            For an id that was counted already, or that occurs twice.
+        """
+        check_name("missing", missing, MISSING)
+        check_name("repeated", repeated, REPEATED)
+        by_group = any(claim.group is not None for claim in self.claims)
+        if by_group and groups is None and y_pred is not None:
+            raise OptionError("The certificate has bounds for groups; pass the group of each row as groups.")
+        given = read_rows(y_true, y_pred, ids, groups if by_group else None, self._classes)
+        rows = sort_rows(given, self._waiting, self._seen, missing, repeated)
+        n_waiting = len(self._waiting) - len(rows.completed) + len(rows.waiting)
+        if n_waiting > MOST_WAITING:
+            raise DomainError(f"More than {MOST_WAITING} rows would wait for labels; drop some instead.")
+        claims = self._claims_after(rows)
+        left = {name: row for name, row in self._waiting.items() if name not in set(rows.completed)}
+        self.claims = claims
+        self._waiting = left | rows.waiting
+        if rows.fingerprints.size:
+            self._seen = joined(self._seen, rows.fingerprints)
+        counts = (len(rows.truth), len(rows.completed), len(rows.waiting), rows.n_dropped, rows.n_skipped)
+        return Taken(self.alarm, *counts)
+
+    def _claims_after(self, rows: Sorted) -> tuple[WatchedClaim, ...]:
+        errors = np.asarray(rows.truth != rows.answers, dtype=bool)
+        return tuple(
+            claim.after(errors[claim.concerns(rows.truth, rows.groups)], self.alpha) for claim in self.claims
+        )
+
+    @property
+    def alarm(self) -> bool:
+        """Whether a bound is refuted; once it is, it stays so."""
+        return any_alarm(self.claims)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Ids of the rows that wait for their labels."""
+        return tuple(self._waiting)
+
+    @property
+    def error_rate(self) -> RecentRate:
+        """The error rate of the latest labelled rows, with limits that hold at all times with 1 - alpha.
+
+        The latest are the last 500 or somewhat more, all if there are fewer. What is limited is the mean of
+        the probabilities, given the rows before, that each of them is wrong.
+        """
+        rates = self.claims[0].recent_rates(self.alpha)
+        return rates[-1] if rates else RecentRate(1, 0, 0, 0.0, 1.0)
+
+    @property
+    def summary(self) -> str:
+        """What there is to say, in plain words."""
+        return " ".join(error_sentences(self.claims, self.alpha, len(self._waiting)))
+
+    def knows(self, ids: ArrayLike) -> NDArray[np.bool_]:
+        """Return which ids were counted already, or wait for their labels."""
+        texts = id_texts(ids)
+        waiting = np.array([text in self._waiting for text in texts], dtype=bool)
+        return np.asarray(are_among(id_fingerprints(texts), self._seen) | waiting)
+
+    def has_read(self, table: str) -> bool:
+        """Whether a file, known by the SHA-256 of what it holds, was noted by `note_table`."""
+        return table in self._tables
+
+    def note_table(self, table: str) -> None:
+        """Remember that a file was read as a whole, by the SHA-256 of what it holds."""
+        self._tables = (*self._tables, table)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write all of it into a small JSON file, whole or not at all."""
+        return write_whole(as_path(path), write_state(self._state(), self.change))
+
+    @classmethod
+    def resume(
+        cls, path: str | os.PathLike[str], certified: Any, *, classes: ArrayLike | None = None
+    ) -> Self:
+        """Go on with what `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        certified, classes
+            As for a new monitor: the certificate must be the same.
+
+        Raises
+        ------
+        UncertifiedError
+            If the file is about another certificate.
+        DamagedFileError
+            If it cannot be read.
+        """
+        state, change = read_json(as_path(path), read_state)
+        made = cls(certified, state.alpha, classes=classes, change=change)
+        if state.certificate != made.certificate.seal:
+            raise UncertifiedError(
+                f"{path} watches another certificate: its seal is {state.certificate[:12]}..., that of this "
+                f"one {made.certificate.seal[:12]}... Give the model it was begun with, or another file."
+            )
+        if [claim.identity for claim in state.claims] != [claim.identity for claim in made.claims]:
+            raise DamagedFileError(f"{path} is damaged: its bounds are not those of the certificate.")
+        made.claims = state.claims
+        made._waiting = {row.id: WaitingRow(row.answer, row.group) for row in state.waiting}
+        made._seen = read_fingerprints(state.seen)
+        made._tables = state.tables
+        return made
+
+    def _state(self) -> MonitorState:
+        waiting = tuple(WaitingRecord(name, *row) for name, row in self._waiting.items())
+        seen = write_fingerprints(self._seen)
+        return MonitorState(self.certificate.seal, self.alpha, self.claims, waiting, seen, self._tables)
+
+
+def _certificate_and_classes(certified: Any, classes: ArrayLike | None) -> tuple[Certificate, Classes | None]:
+    """Return a certificate and all classes there are, as far as they are known."""
+    owner = certified
+    for name in ("certificate", "certificate_"):
+        if isinstance(getattr(owner, name, None), Certificate):
+            certified = getattr(owner, name)
+    if not isinstance(certified, Certificate):
+        raise DtypeError(f"A certificate is needed, or a model that has one, got {type(certified).__name__}.")
+    found = next((getattr(owner, name) for name in ("classes", "classes_") if hasattr(owner, name)), None)
+    if classes is not None:
+        return certified, Classes.of(classes)
+    if found is not None:
+        return certified, Classes(tuple(found))
+    named = [claim.given_class for claim in certified.class_conditional if claim.given_class is not None]
+    return certified, Classes(tuple(map(ast.literal_eval, named))) if named else None

@@ -1,0 +1,232 @@
+"""A monitor: alarms, late labels, ids, bad input, and its file."""
+
+import json
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import pbgnet.files
+from pbgnet import ChangeDetector, Monitor
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    LabelError,
+    OptionError,
+    PBGNetError,
+    ShapeError,
+    UncertifiedError,
+    UnknownNameError,
+)
+from pbgnet.monitoring.claims import WatchedClaim, watched_claims
+
+
+def contents(monitor):
+    return monitor.claims, monitor.waiting, monitor._seen.tolist()
+
+
+def test_it_raises_the_alarm_when_errors_become_frequent_and_not_before(predictions, stream):
+    monitor = Monitor(predictions)
+    assert not monitor.update(*stream(5000, 0.02)).alarm
+    assert "do not refute the certified 2.9 %" in monitor.summary
+    assert monitor.update(*stream(2000, 0.06)).alarm
+    row = monitor.claims[0].alarm_row
+    assert 5000 < row < 7000
+    assert f"has risen above the certified 2.9 %: alarm after {row} labelled rows." in monitor.summary
+    assert monitor.update(*stream(5000, 0.0)).alarm  # it stays
+    assert monitor.claims[0].alarm_row == row
+    assert monitor.error_rate.n_errors == 0
+
+
+def test_classes_share_alpha_and_have_their_own_rows(by_class):
+    monitor = Monitor(by_class)
+    assert [claim.share for claim in monitor.claims] == [0.5, 0.25, 0.25]
+    truth = np.array(["a", "b"] * 1000)
+    answers = np.where((truth == "b") & (np.arange(2000) % 14 == 1), "a", truth)
+    monitor.update(truth, answers)
+    overall, of_a, of_b = monitor.claims
+    assert (overall.n_rows, of_a.n_rows, of_b.n_rows) == (2000, 1000, 1000)
+    assert (of_a.n_errors, of_b.n_errors) == (0, overall.n_errors)
+    assert of_a.alarm_row is None
+    assert of_b.alarm_row is not None
+    assert "in class 'b' has risen" in monitor.summary
+
+
+def test_groups_are_watched_where_a_certificate_has_them(predictions):
+    overall = predictions.certificate.error_rate
+    fields = ("quantity", "value", "given_class", "answered", "label")
+    of_group = SimpleNamespace(group="'north'", **{name: getattr(overall, name) for name in fields})
+    certificate = SimpleNamespace(of_labels=False, claims=(overall, of_group), error_rate=overall)
+    _, north = watched_claims(certificate)
+    assert (north.group, north.share) == ("'north'", 0.5)
+    monitor = Monitor(predictions)
+    monitor.claims = (monitor.claims[0], north)
+    with pytest.raises(OptionError, match="groups"):
+        monitor.update(["a"], ["a"])
+    monitor.update(
+        ["a", "a", None], ["a", "b", "b"], [1, 2, 3], groups=["south", "north", "north"], missing="pending"
+    )
+    monitor.update(["a"], ids=[3])
+    assert (monitor.claims[0].n_rows, monitor.claims[1].n_rows, monitor.claims[1].n_errors) == (3, 2, 2)
+
+
+def test_labels_that_come_late_are_counted_when_they_come(predictions):
+    monitor = Monitor(predictions)
+    taken = monitor.update(["a", None, float("nan")], ["a", "b", "b"], ["x", "y", "z"], missing="pending")
+    assert (taken.n_counted, taken.n_waiting, monitor.waiting) == (1, 2, ("y", "z"))
+    assert "2 rows wait for their labels" in monitor.summary
+    again = monitor.update([None], ["b"], ["y"], missing="pending")
+    assert (again.n_counted, again.n_waiting, monitor.waiting) == (0, 0, ("y", "z"))
+    taken = monitor.update(["b", "a"], ids=["y", "z"])
+    assert (taken.n_counted, taken.n_completed, monitor.waiting) == (2, 2, ())
+    assert (monitor.claims[0].n_rows, monitor.claims[0].n_errors) == (3, 1)
+    with pytest.raises(DomainError, match="'z' was counted already"):
+        monitor.update(["a"], ["b"], ["z"])
+
+
+def test_labels_with_gaps_keep_their_type(predictions):
+    numbers = Monitor(predictions.certificate)
+    numbers.update(np.array([1.0, np.nan, 0.0]), np.array([1, 1, 1]), missing="drop")
+    numbers.update(np.array([True, None], dtype=object), np.array([True, False]), missing="drop")
+    assert (numbers.claims[0].n_rows, numbers.claims[0].n_errors) == (3, 1)
+    pd = pytest.importorskip("pandas")
+    numbers.update(pd.Series([1, None, 0], dtype="Int64"), [1, 1, 0], missing="drop")
+    assert numbers.claims[0].n_rows == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "message"),
+    [
+        ((["a", None], ["a", "a"]), {}, LabelError, "1 of 2 rows have no label, the first of them row 1"),
+        ((["a", "c"], ["a", "a"]), {}, LabelError, "y_true holds the unknown label 'c'"),
+        ((["a", "a"], ["a", "c"]), {}, LabelError, "y_pred holds the unknown label 'c'"),
+        ((["a"], [None]), {}, LabelError, "y_pred has no answer in row 0"),
+        (([1, 0], [1, 0]), {}, LabelError, "unknown label 1"),
+        ((["a"], ["a", "b"]), {}, ShapeError, "1 labels in y_true, but 2 answers"),
+        ((["a", "a"], ["a", "a"], ["x", "x"]), {}, DomainError, "'x' occurs twice"),
+        ((["a", "a"], ["a", "a"], ["x", None]), {}, DomainError, "Row 1 has no id"),
+        ((["a", "b"], ["a", "a"], ["new", "old"]), {}, DomainError, "'old' was counted already"),
+        ((["a"], ["b"], ["waits"]), {}, DomainError, "waits with the answer 'a', and now has 'b'"),
+        ((["a"], None, ["new"]), {}, OptionError, "'new' does not wait"),
+        ((["a"],), {}, OptionError, "y_pred is needed"),
+        (([None], ["a"]), {"missing": "pending"}, OptionError, "they need ids"),
+        ((["a"], ["a"]), {"missing": "ignore"}, UnknownNameError, "pending"),
+        ((["a"], ["a"]), {"repeated": "ignore"}, UnknownNameError, "skip"),
+        (([["a", "b"]], ["a"]), {}, ShapeError, "one value per row"),
+    ],
+)
+def test_bad_rows_are_refused_and_nothing_is_half_done(predictions, arguments, options, kind, message):
+    monitor = Monitor(predictions)
+    monitor.update(["a", None], ["a", "a"], ["old", "waits"], missing="pending")
+    before = contents(monitor)
+    with pytest.raises(kind, match=message):
+        monitor.update(*arguments, **options)
+    assert contents(monitor) == before
+
+
+def test_rows_counted_before_can_be_passed_over(predictions):
+    monitor = Monitor(predictions)
+    monitor.update(["a", "b"], ["a", "b"], [1, 2])
+    taken = monitor.update(["a", "b", "a"], ["b", "b", "a"], [1, 2, 3], repeated="skip")
+    assert (taken.n_counted, taken.n_skipped, monitor.claims[0].n_errors) == (1, 2, 0)
+    assert monitor.knows(["1", 3, 4]).tolist() == [True, True, False]
+
+
+def test_it_goes_on_where_it_was_saved(by_class, stream, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(900, 2))
+    change = ChangeDetector(rows[:200], rows[200:600])
+    whole, path = Monitor(by_class, 0.05, change=change), tmp_path / "state.json"
+    truth, answers = stream(700, 0.05)
+    whole.update(truth[:300], answers[:300], np.arange(300))
+    whole.update([None], ["a"], ["late"], missing="pending")
+    change.update(rows[600:700])
+    whole.save(path)
+    resumed = Monitor.resume(path, by_class)
+    for monitor in (whole, resumed):
+        monitor.update(truth[300:], answers[300:], np.arange(300, 700))
+        monitor.update(["b"], ids=["late"])
+        monitor.change.update(rows[700:])
+    assert contents(whole) == contents(resumed)
+    assert resumed.alpha == 0.05
+    assert resumed.change.log_e == whole.change.log_e
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.stat().st_size < 50_000
+
+
+def test_a_state_of_another_model_is_refused(predictions, by_class, tmp_path):
+    path = Monitor(predictions).save(tmp_path / "state.json")
+    with pytest.raises(UncertifiedError, match="watches another certificate"):
+        Monitor.resume(path, by_class)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.pop("alpha"), "lacks the key alpha"),
+        (lambda data: data.update(extra=1), "unknown key extra"),
+        (lambda data: data.update(schema="other"), "it is not 'pbgnet-monitor'"),
+        (lambda data: data["claims"][0].update(bound=0.5), "bounds are not those of the certificate"),
+        (lambda data: data["claims"][0]["accounts"].update(rows=-1), "at least 0"),
+        (lambda data: data.update(seen="AAA"), "state.json is damaged: seen is not base64"),
+        (lambda data: data.update(change={}), "change lacks the key change.bins"),
+    ],
+)
+def test_a_damaged_state_is_named(predictions, tmp_path, change, message):
+    path = Monitor(predictions).save(tmp_path / "state.json")
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    with pytest.raises(DamagedFileError, match=message):
+        Monitor.resume(path, predictions)
+
+
+def test_a_writer_that_dies_leaves_the_old_state(predictions, tmp_path, monkeypatch):
+    path = Monitor(predictions).save(tmp_path / "state.json")
+    before = path.read_bytes()
+    monitor = Monitor.resume(path, predictions)
+    monitor.update(["a"], ["a"])
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pbgnet.files.os, "replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        monitor.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan"), "0.1", None])
+def test_alpha_is_a_probability(predictions, alpha):
+    with pytest.raises(PBGNetError):
+        Monitor(predictions, alpha)
+
+
+def test_what_is_no_certificate_is_refused():
+    with pytest.raises(DtypeError, match="A certificate is needed"):
+        Monitor("certificate")
+
+
+def test_the_trail_is_thinned_and_ends_at_the_last_row(predictions):
+    claim = WatchedClaim(0.03, 1.0)
+    for n_rows in (1, 7, 5000, 3):
+        claim = claim.after(np.arange(n_rows) % 50 == 0, 0.01)
+    always_wrong = WatchedClaim(0.03, 1.0).after(np.ones(300, bool), 0.01).after(np.ones(9000, bool), 0.01)
+    assert (always_wrong.course()[0] == always_wrong.course()[1]).all()
+    rows, errors, log_e = claim.course()
+    assert rows[-1] == claim.n_rows == 5011
+    assert (np.diff(rows[:-1]) == claim.trail.spacing).all()
+    assert len(rows) <= 401
+    assert errors[-1] == claim.n_errors
+    assert log_e[-1] == pytest.approx(claim.log_e)
+
+
+def test_a_million_rows_take_seconds(predictions):
+    truth = np.resize(["a", "b"], 10**6)
+    answers = np.where(np.random.default_rng(0).random(10**6) < 0.02, "a", truth)
+    monitor, start = Monitor(predictions), time.process_time()
+    monitor.update(truth, answers)
+    assert monitor.claims[0].n_rows == 10**6
+    assert time.process_time() - start < 5.0  # about 1 where nothing else runs
