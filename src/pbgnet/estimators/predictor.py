@@ -76,6 +76,16 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         output = self.output(X)
         return self.inputs_.answers(output)
 
+    def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class of each row that the certificate lets the vote answer, and None for the others.
+
+        For a fit with `max_error` or `coverage`. An array of objects, in which a row without an answer cannot
+        be taken for one that has it. `predict` goes on to answer all rows: scores, searches and pipelines of
+        scikit-learn need a label for each.
+        """
+        threshold = self.certificate_.require_selection()
+        return self.inputs_.sure_answers(self.output(X), threshold)
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return a share for each class; it is not a calibrated probability.
 

@@ -14,11 +14,20 @@ from pbgnet.certificates.data import fingerprint_json
 from pbgnet.certificates.format import version1
 from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software, Words
 from pbgnet.certificates.format.majority import MajorityAnswer
+from pbgnet.certificates.format.selection_words import answered_share, certified_threshold
 from pbgnet.certificates.format.shares import FEW, Choices
 from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
 from pbgnet.certificates.format.summary import summary
-from pbgnet.certificates.routes import ERROR_RATE, HAMMING_LOSS, LINEAR_LOSS, MOST_CLAIMS, Claim
-from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.certificates.routes import (
+    ANSWERED_ERROR_RATE,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    LINEAR_LOSS,
+    MOST_CLAIMS,
+    UNANSWERED_RATE,
+    Claim,
+)
+from pbgnet.exceptions import DamagedFileError, DomainError, OptionError
 from pbgnet.records import (
     Limits,
     OpenProbability,
@@ -158,7 +167,39 @@ class Certificate(Record):
     @property
     def expected_loss(self) -> Claim | None:
         """The bound on its expected linear, or other, loss, where one is claimed."""
-        return next((c for c in self.claims if c.quantity not in (ERROR_RATE, HAMMING_LOSS)), None)
+        others = (ERROR_RATE, HAMMING_LOSS, ANSWERED_ERROR_RATE, UNANSWERED_RATE)
+        return next((c for c in self.claims if c.quantity not in others), None)
+
+    @property
+    def answered_error_rate(self) -> Claim | None:
+        """The bound on the error rate among rows that are answered, where not all are."""
+        return next((c for c in self.claims if c.quantity == ANSWERED_ERROR_RATE), None)
+
+    @property
+    def unanswered_rate(self) -> Claim | None:
+        """The bound on the share of rows that are left unanswered, where not all are answered."""
+        return next((c for c in self.claims if c.quantity == UNANSWERED_RATE), None)
+
+    @property
+    def threshold(self) -> float | None:
+        """Rows whose score is at least this are answered; None if no threshold is certified."""
+        claim = self.answered_error_rate
+        return None if claim is None else certified_threshold(claim)
+
+    @property
+    def answered_share(self) -> float | None:
+        """The share of certified rows that are answered, a count and no claim; None where all are."""
+        claim = self.answered_error_rate
+        return None if claim is None else answered_share(claim)
+
+    def require_selection(self) -> float | None:
+        """Return `threshold`, or raise `OptionError` where it was never asked for."""
+        if self.answered_error_rate is None:
+            raise OptionError(
+                "This certificate speaks of a classifier that answers all rows; ask for max_error or "
+                "coverage in fit, or use certify_selective."
+            )
+        return self.threshold
 
     @property
     def has_discarded(self) -> bool:

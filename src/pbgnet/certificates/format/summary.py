@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pbgnet.certificates.format.class_words import told_by_class
 from pbgnet.certificates.format.numbers import percent, percent_up
+from pbgnet.certificates.format.selection_words import summed_up_answers
 from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def summary(certificate: "Certificate") -> str:
         told += f", at most {', '.join(parts[:-1])} and {parts[-1]}"
     if majority is not None:
         told += f"; always answering {majority.answer} is wrong on {100 * majority.error_rate:.1f} % of them"
-    return f"{told}."
+    return f"{told}.{summed_up_answers(certificate)}"
 
 
 def _of_labels(certificate: "Certificate") -> str:

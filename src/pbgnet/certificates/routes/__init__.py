@@ -1,9 +1,11 @@
 """Routes to a bound: each an object in a file of its own, all in one registry."""
 
 from pbgnet.certificates.routes.base import (
+    ANSWERED_ERROR_RATE,
     ERROR_RATE,
     HAMMING_LOSS,
     LINEAR_LOSS,
+    UNANSWERED_RATE,
     Evidence,
     Foresight,
     Route,
@@ -22,9 +24,23 @@ from pbgnet.certificates.routes.claim import (
 )
 from pbgnet.certificates.routes.measured import Measured, Sample
 from pbgnet.certificates.routes.pac_bayes import FIXED_GRID
-from pbgnet.certificates.routes.registry import CANDIDATES, HELD_OUT_LOSS, ROUTES, candidates_of
+from pbgnet.certificates.routes.registry import (
+    CANDIDATES,
+    HELD_OUT_LOSS,
+    ROUTES,
+    SELECTIVE,
+    candidates_of,
+)
+from pbgnet.certificates.routes.selection import (
+    MOST_THRESHOLDS,
+    SelectionEvidence,
+    SelectionSettings,
+    certified_place,
+    check_selection,
+)
 
 __all__ = [
+    "ANSWERED_ERROR_RATE",
     "ANY_ERROR",
     "CANDIDATES",
     "ERROR_RATE",
@@ -34,7 +50,9 @@ __all__ = [
     "LINEAR_LOSS",
     "LOSS_QUANTITY",
     "MOST_CLAIMS",
+    "MOST_THRESHOLDS",
     "ROUTES",
+    "SELECTIVE",
     "Claim",
     "Event",
     "Evidence",
@@ -42,9 +60,14 @@ __all__ = [
     "Measured",
     "Route",
     "Sample",
+    "SelectionEvidence",
+    "SelectionSettings",
     "Settings",
+    "UNANSWERED_RATE",
     "balanced_bound",
     "candidates_of",
+    "certified_place",
+    "check_selection",
     "class_events",
     "label_events",
     "make_claim",

@@ -21,6 +21,9 @@ LINEAR_LOSS = "linear loss"
 ERROR_RATE = "error rate"
 HAMMING_LOSS = "hamming loss"
 """The share of labels that are wrong, where a row has several."""
+ANSWERED_ERROR_RATE = "error rate of answered rows"
+UNANSWERED_RATE = "rate of unanswered rows"
+"""Of a classifier that answers only where it is sure."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Foresight:
         The share of outputs in which two classes differ at least; 1 for two classes.
     of_votes : bool
         Whether the losses to come are those of votes, 0 or 1 each, rather than of the aggregate.
+    scores : ndarray or None
+        How sure the prior is on prior rows, where only some rows are to be answered; not negative.
+    max_error, coverage : float or None
+        What is asked of these: how often they may be wrong, or how many they should be.
     """
 
     n: int
@@ -79,6 +86,9 @@ class Foresight:
     constant: str = "maurer"
     distance: Fraction = Fraction(1)
     of_votes: bool = False
+    scores: NDArray[np.float64] | None = None
+    max_error: float | None = None
+    coverage: float | None = None
     _planned: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -104,6 +114,9 @@ class Foresight:
             self.distance,
             self.of_votes,
             id(self.margins),
+            id(self.scores),
+            self.max_error,
+            self.coverage,
         )
         if key not in self._planned:
             self._planned[key] = route.plan(self)
@@ -150,7 +163,7 @@ class Route(ABC):
     def bounds(self, quantity: str, predictor: str) -> bool:
         """Whether it can bound this quantity of this predictor."""
         if predictor == self.any_loss_of:
-            return quantity != ERROR_RATE
+            return quantity not in (ERROR_RATE, ANSWERED_ERROR_RATE, UNANSWERED_RATE)
         if quantity == HAMMING_LOSS:
             return predictor in self.hamming_loss_of
         return quantity == self.quantity and predictor in self.predictors

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple, Self
 
-from pbgnet.certificates.routes.base import Evidence, Route, Settings
+from pbgnet.certificates.routes.base import (
+    ANSWERED_ERROR_RATE,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    UNANSWERED_RATE,
+    Evidence,
+    Route,
+    Settings,
+)
 from pbgnet.certificates.routes.measured import Measured
 from pbgnet.certificates.routes.registry import ROUTES
 from pbgnet.exceptions import DamagedFileError, DomainError, OptionError
@@ -17,6 +25,9 @@ LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(?:linear|brier)')[A-Za-z_][A-Z
 
 Such a function has another name than those losses that we define.
 """
+
+QUANTITIES = "|".join((ERROR_RATE, HAMMING_LOSS, ANSWERED_ERROR_RATE, UNANSWERED_RATE))
+"""All else that it may speak of."""
 
 MOST_CLAIMS = 2**16
 """A certificate may hold so many: all pairs of 255 classes. No file can make `verify` work through more."""
@@ -41,7 +52,9 @@ class Claim(Record):
     ----------
     quantity : str
         "error rate", for several labels that of rows with any wrong one; "hamming loss", the share of wrong
-        labels; "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
+        labels; "linear loss", "brier loss", or "loss" and the name of the user's function in quotes; of a
+        classifier that answers only where it is sure, "error rate of answered rows" and "rate of unanswered
+        rows".
     predictor : str
         One of `PREDICTORS`.
     route : str
@@ -60,7 +73,7 @@ class Claim(Record):
         Only this one of several labels (as Python writes it) is meant; None for all.
     """
 
-    quantity: Annotated[str, Limits(pattern=f"error rate|hamming loss|{LOSS_QUANTITY}")]
+    quantity: Annotated[str, Limits(pattern=f"{QUANTITIES}|{LOSS_QUANTITY}")]
     predictor: Annotated[str, Limits(choices=PREDICTORS)]
     route: Annotated[str, Limits(choices=tuple(ROUTES))]
     value: Probability

@@ -49,6 +49,10 @@ class Measured:
         The share of outputs in which the class of a row differs from any other, at least; 1 for two classes.
     n_labels : int
         Where rows with any wrong label count, of how many each has; 1 otherwise.
+    scores : ndarray of float64, shape (n,), or None
+        How sure the predictor is of each row, where it answers only some of them.
+    score_error : float
+        Proved bound on the distance of a score from what another computer finds.
     """
 
     wrong: NDArray[np.bool_]
@@ -61,6 +65,8 @@ class Measured:
     reference_bound: float | None = None
     distance: Fraction = Fraction(1)
     n_labels: int = 1
+    scores: NDArray[np.float64] | None = None
+    score_error: float = 0.0
 
     @property
     def n(self) -> int:
@@ -79,6 +85,7 @@ class Measured:
             wrong=self.wrong[rows],
             losses=None if self.losses is None else self.losses[rows],
             margins=None if self.margins is None else self.margins[rows],
+            scores=None if self.scores is None else self.scores[rows],
         )
 
     def require_losses(self) -> NDArray[np.float64]:

@@ -2,7 +2,15 @@
 
 from typing import NamedTuple
 
-from pbgnet.certificates.routes.base import ERROR_RATE, HAMMING_LOSS, LINEAR_LOSS, Route
+from pbgnet.certificates.routes.answered import FixedSequence, UnansweredCount
+from pbgnet.certificates.routes.base import (
+    ANSWERED_ERROR_RATE,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    LINEAR_LOSS,
+    UNANSWERED_RATE,
+    Route,
+)
 from pbgnet.certificates.routes.betting import Betting
 from pbgnet.certificates.routes.catoni_mixture import CatoniMixture
 from pbgnet.certificates.routes.chernoff import Chernoff
@@ -23,6 +31,8 @@ ROUTES: dict[str, Route] = {
         Chernoff(),
         Betting(),
         Disagreement(),
+        FixedSequence(),
+        UnansweredCount(),
     )
 }
 
@@ -63,6 +73,9 @@ LABEL_CANDIDATES: dict[str, tuple[Offer, ...]] = {
 }
 """The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. Of a
 posterior both follow from one bound; what is counted has settings, and shares of delta, of its own."""
+
+SELECTIVE = {ANSWERED_ERROR_RATE: "fixed-sequence", UNANSWERED_RATE: "unanswered-count"}
+"""The routes to what is claimed of a predictor that answers only where it is sure, in their order."""
 
 HELD_OUT_LOSS = "betting"
 """The route to the expected loss of a classifier of which nothing is known but its losses."""
