@@ -55,6 +55,8 @@ SHARED = {
     "confidence": "confidence",
     "class_conditional": "class_conditional",
     "confusion": "confusion",
+    "max_error": "max_error",
+    "coverage": "coverage",
     "prior_fraction": "prior_fraction",
     "seed": "random_state",
 }
@@ -84,6 +86,18 @@ Confusion = Annotated[
     typer.Option(
         "--confusion", help="Also bound how often each class is answered with each other: the held-out route."
     ),
+]
+MaxError = Annotated[
+    float | None,
+    typer.Option(
+        "--max-error",
+        metavar="X",
+        help="Answer only where sure: as many rows as can be with at most this share of answers wrong.",
+    ),
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option("--coverage", metavar="X", help="Answer only where sure: about this share of rows."),
 ]
 Test = Annotated[
     Path | None,
@@ -211,6 +225,8 @@ def train(
     certificate: Certificate = "auto",
     class_conditional: ClassConditional = False,
     confusion: Confusion = False,
+    max_error: MaxError = None,
+    coverage: Coverage = None,
     prior_fraction: PriorFraction = 0.5,
     groups: Groups = None,
     n_priors: Priors = 1,

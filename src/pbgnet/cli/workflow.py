@@ -207,6 +207,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for values that would fail only after minutes of work."""
     import torch
 
+    from pbgnet.certificates import check_selection
     from pbgnet.choices import ALGORITHMS, CERTIFICATES, CODES
     from pbgnet.validation import check_name
 
@@ -228,6 +229,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
             raise OptionError(
                 f"{shown} must lie between 0 and 1, e.g. 0.5 or 0.95; got {parameters[option]:g}."
             )
+    check_selection(parameters.get("max_error"), parameters.get("coverage"), "--max-error")
     device = parameters.get("device", "auto")
     if device != "auto" and not (
         device == "cpu" or (device.startswith("cuda") and torch.cuda.is_available())

@@ -70,11 +70,13 @@ class CertifiedClassifier(CertifiedPredictor):
     """
 
     # Where they are no parameters: the route, see `pbgnet.choices.CERTIFICATES`, the code of the classes,
-    # whether the cells of the confusion matrix are bounded; the shape of rows that are images, which False
-    # says they never are.
+    # whether the cells of the confusion matrix are bounded, what is asked of rows that are answered; the shape
+    # of rows that are images, which False says they never are.
     certificate = "seeger"
     code: Any = "auto"
     confusion = False
+    max_error: float | None = None
+    coverage: float | None = None
     image_shape: Any = False
     _several_labels = False  # whether y is a matrix, with a column for each label that a row may have
 
@@ -122,6 +124,8 @@ class CertifiedClassifier(CertifiedPredictor):
             self._route(),
             bool(self.class_conditional),
             bool(self.confusion),
+            max_error=self.max_error,
+            coverage=self.coverage,
         )
 
     @abstractmethod

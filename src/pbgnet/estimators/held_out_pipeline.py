@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -23,15 +22,18 @@ from pbgnet.certificates import (
     CertifiedPredictions,
     FitRecord,
     LabelledRows,
+    Selection,
     Split,
     SplitRecord,
     VerificationReport,
     certify_fitted,
+    check_selection,
     save_predictions,
     verify,
 )
 from pbgnet.estimators.around_fit import refuse_fit_parameters, warn_of_few_rows, whole_or_unchanged
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
+from pbgnet.estimators.folds import Folds
 from pbgnet.estimators.predictor import TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
@@ -50,9 +52,6 @@ from pbgnet.exceptions import (
 )
 from pbgnet.preprocessing import as_table, column_names, take_rows
 from pbgnet.stages import announce
-
-N_FOLDS = 5
-"""Folds of the prior rows on which candidates are compared; fewer where a class has fewer rows."""
 
 DEFAULT = "hist_gradient_boosting"
 
@@ -96,6 +95,10 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
     confusion : bool, default=False
         Also bound how often the rows of each class are answered with each other class, and the error rate of
         each class; all of these share delta.
+    max_error, coverage : float, default=None
+        Answer only where sure, as in `PBGNetClassifier`; for a classifier with `predict_proba` or
+        `decision_function`. Thresholds are placed by its scores in cross-validation inside the rows set
+        apart.
     n_models : int, default=1
         Number of fits among which you choose by looking at their certificates; each pays a share of delta.
     random_state : int, RandomState or None, default=None
@@ -136,6 +139,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "class_conditional": ["boolean"],
         "confusion": ["boolean"],
+        "max_error": [Real, None],
+        "coverage": [Real, None],
         "n_models": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
         "random_state": ["random_state"],
     }
@@ -149,6 +154,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         confidence: float = 0.95,
         class_conditional: bool = False,
         confusion: bool = False,
+        max_error: float | None = None,
+        coverage: float | None = None,
         n_models: int = 1,
         random_state: Any = None,
     ) -> None:
@@ -158,6 +165,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self.confidence = confidence
         self.class_conditional = class_conditional
         self.confusion = confusion
+        self.max_error = max_error
+        self.coverage = coverage
         self.n_models = n_models
         self.random_state = random_state
 
@@ -215,11 +224,15 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
             )
         compared: tuple[CandidateRecord, ...] = ()
         n_folds, chosen = 0, candidates[0]
+        folds = Folds(self.preprocessor, table, labels, seed)
         if len(candidates) > 1:
-            compared, n_folds = _compare(candidates, self.preprocessor, table, labels, seed)
+            compared, n_folds = folds.compare(candidates), folds.count
             chosen = candidates[int(np.argmin([candidate.n_errors for candidate in compared]))]
         fitted = FittedClassifier(chosen, self.preprocessor, table, labels)
         record = FitRecord(told(chosen), library_of(chosen), fitted.preprocessing, compared, n_folds)
+        selection = None
+        if check_selection(self.max_error, self.coverage):
+            selection = Selection(folds.scores(chosen), self.max_error, self.coverage)
         announce("certifying")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)  # certified rows may have new categories
@@ -232,6 +245,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 class_conditional=bool(self.class_conditional),
                 confusion=bool(self.confusion),
                 n_models=int(self.n_models),
+                selection=selection,
             )
         self.fitted_, self.classifier_ = fitted, fitted.classifier
         self.certified_predictions_ = certified
@@ -298,6 +312,13 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self._require_fitted()
         return np.asarray(self.classifier_.decision_function(self.fitted_.features(as_table(X))))
 
+    def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class of each row that the certificate lets the classifier answer, None for the others.
+
+        For a fit with `max_error` or `coverage`; see `CertifiedPipeline.predict_or_abstain`.
+        """
+        return self._require_fitted().predict_or_abstain(self.fitted_, as_table(X))
+
     def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
         """Recompute the certificate from the table given to fit, and ask the classifier again."""
         return verify(self._require_fitted(), as_table(X), y, model=self)
@@ -314,29 +335,6 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         split = self._require_fitted().split
         assert split is not None
         return split
-
-
-def _compare(
-    candidates: Sequence[Any], preprocessor: Any, table: Any, labels: NDArray[Any], seed: int
-) -> tuple[tuple[CandidateRecord, ...], int]:
-    """Count the errors of each candidate in cross-validation, and return them with the number of folds."""
-    n_folds = min(N_FOLDS, labels.size)
-    _, counts = np.unique(labels, return_counts=True)
-    kind = StratifiedKFold if counts.min() >= n_folds else KFold
-    folds = list(kind(n_folds, shuffle=True, random_state=seed).split(np.zeros(labels.size), labels))
-    compared = []
-    for candidate in candidates:
-        n_errors = 0
-        for learned, held_out in folds:
-            if len(set(labels[learned].tolist())) < 2:
-                raise DomainError("There are too few prior rows of one class to compare candidates on.")
-            fitted = FittedClassifier(candidate, preprocessor, take_rows(table, learned), labels[learned])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnseenCategoryWarning)
-                answers = fitted.predict(take_rows(table, held_out))
-            n_errors += int(np.sum(np.asarray(answers) != labels[held_out]))
-        compared.append(CandidateRecord(told(candidate), n_errors))
-    return tuple(compared), n_folds
 
 
 def _warn_of_duplicates(certificate: Certificate) -> None:

@@ -22,7 +22,7 @@ from pbgnet.certificates.classifier.scores import (
     score_quantity,
 )
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
-from pbgnet.certificates.classifier.thresholds import check_asked, settle_thresholds
+from pbgnet.certificates.classifier.thresholds import Selection, check_asked
 from pbgnet.certificates.data import Groups, count_duplicates, label_values, unchanged_data
 from pbgnet.certificates.format import ClassifierSubject, MajorityAnswer, Wanted, never_answered
 from pbgnet.certificates.network import delta_of
@@ -132,7 +132,7 @@ def certify_selective(
     )
     choices = held_out_choices(wanted)
     share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
-    settings = settle_thresholds(given, others, quantity, n, share, error=error, coverage=coverage)
+    settings = Selection(others, error, coverage, given).settings(quantity, n, share)
     measured = Measured(np.asarray(predictions != truth), scores=sureness.values)
     counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
     certificate = issue_for_answers(

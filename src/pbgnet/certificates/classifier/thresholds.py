@@ -1,5 +1,6 @@
 """Where a classifier begins to answer: thresholds on its score, settled without the rows to be certified."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,57 +37,63 @@ def check_asked(error: Any, coverage: Any, thresholds: ArrayLike | None) -> tupl
     return given
 
 
-def settle_thresholds(
-    given: tuple[float, ...] | None,
-    others: RowScores | None,
-    quantity: str,
-    n: int,
-    delta: float,
-    *,
-    error: float | None,
-    coverage: float | None,
-) -> SelectionSettings:
-    """Place the thresholds: as given, by the scores of other rows, or on probabilities by no rows at all.
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What is asked of a classifier that answers only where it is sure.
 
-    Parameters
+    Attributes
     ----------
-    given : tuple of float or None
-        From `check_asked`.
     others : RowScores or None
-        Of rows that are not certified.
-    quantity : str
-        What the score is.
-    n, delta
-        Number of rows to be certified, and the share of delta of a claim.
-    error, coverage : float or None
-        What is asked for.
-
-    Raises
-    ------
-    OptionError
-        If there is nothing to place them by.
+        Scores of rows that are not certified, to place thresholds by.
+    max_error, coverage : float or None
+        How often answered rows may be wrong, or the share of rows to answer.
+    thresholds : tuple of float or None
+        Those that were given, from `check_asked`.
     """
-    if coverage is not None:
-        if others is None:
-            raise OptionError(
-                "The threshold that a given share of rows reaches is told by other rows: pass training_data, "
-                "rows that are not certified; labels are not needed."
-            )
-        return SelectionSettings((threshold_for(others.values, float(coverage)),))
-    if error is None:
-        assert given is not None
-        return SelectionSettings(given)
-    if given is None and others is not None:
-        given = score_thresholds(others.values, n, float(error), delta, lowest=others.lowest)
-    if given is None:
-        if quantity != PROBABILITY:
-            raise OptionError(
-                f"Nobody knows beforehand how large the {quantity} is: pass training_data, rows that are not "
-                "certified (labels are not needed), or thresholds. Scores of the certified rows themselves "
-                "would choose thresholds by what they are tested on."
-            )
-        given = probability_thresholds(float(error))
-    return SelectionSettings(given, float(error), spread_starts(len(given)))
+
+    others: RowScores | None = None
+    max_error: float | None = None
+    coverage: float | None = None
+    thresholds: tuple[float, ...] | None = None
+
+    def settings(self, quantity: str, n: int, delta: float) -> SelectionSettings:
+        """Place the thresholds: as given, by the scores of other rows, or on probabilities by no rows at all.
+
+        Parameters
+        ----------
+        quantity : str
+            What the score is.
+        n, delta
+            Number of rows to be certified, and the share of delta of a claim.
+
+        Raises
+        ------
+        OptionError
+            If there is nothing to place them by.
+        """
+        if self.coverage is not None:
+            if self.others is None:
+                raise OptionError(
+                    "The threshold that a given share of rows reaches is told by other rows: pass "
+                    "training_data, rows that are not certified; labels are not needed."
+                )
+            return SelectionSettings((threshold_for(self.others.values, float(self.coverage)),))
+        found, others = self.thresholds, self.others
+        if self.max_error is None:
+            assert found is not None
+            return SelectionSettings(found)
+        target = float(self.max_error)
+        if found is None and others is not None:
+            found = score_thresholds(others.values, n, target, delta, lowest=others.lowest)
+        if found is None:
+            if quantity != PROBABILITY:
+                raise OptionError(
+                    f"Nobody knows beforehand how large the {quantity} is: pass training_data, rows that are "
+                    "not certified (labels are not needed), or thresholds. Scores of the certified rows "
+                    "themselves would choose thresholds by what they are tested on."
+                )
+            found = probability_thresholds(target)
+        return SelectionSettings(found, target, spread_starts(len(found)))
 
 
 def _as_thresholds(thresholds: ArrayLike) -> tuple[float, ...]:

@@ -174,6 +174,17 @@ class Answers:
             n_labels=self.code.n_labels if isinstance(self.code, LabelCode) else 1,
         )
 
+    @property
+    def sureness(self) -> NDArray[np.float64]:
+        """How sure the vote is of each row: |G| for two classes, for more its lead over the next class."""
+        assert isinstance(self.code, Code)
+        return self.code.sureness(self.output)
+
+    @functools.cached_property
+    def measured_answers(self) -> Measured:
+        """What routes look at where only some rows are answered; scores err as differences do in `measured`."""
+        return replace(self.measured, scores=self.sureness, score_error=4 * self.margin_error)
+
     @functools.cached_property
     def wrong_labels(self) -> NDArray[np.bool_]:
         """Which of several labels the vote gets wrong, on this computer or another: shape (n, L)."""

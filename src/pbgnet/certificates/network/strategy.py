@@ -19,6 +19,7 @@ from pbgnet.certificates.routes import (
     ERROR_RATE,
     HAMMING_LOSS,
     ROUTES,
+    SELECTIVE,
     Claim,
     Event,
     Foresight,
@@ -48,6 +49,8 @@ class Situation:
         Of the prior on prior rows, to choose settings by; None where there are none to learn from.
     sample : Sample or None
         The posterior's risk from draws, where it is to be certified so.
+    scores : ndarray or None
+        How sure the prior is on prior rows, to place thresholds by; None where all rows are answered.
     """
 
     posterior: Answers
@@ -55,6 +58,7 @@ class Situation:
     classes: tuple[str, ...]
     margins: NDArray[np.float64] | None = None
     sample: Sample | None = None
+    scores: NDArray[np.float64] | None = None
 
     @property
     def several_labels(self) -> bool:
@@ -85,7 +89,7 @@ class Situation:
             return answers.of_label(self.classes.index(event.label))
         if event.answered is not None:
             return Measured(answers.may_answer(self.classes.index(event.answered)))
-        found = answers.measured
+        found = answers.measured_answers if quantity in SELECTIVE else answers.measured
         if quantity == HAMMING_LOSS:
             found = answers.counted_labels if predictor == "prior's vote" else answers.measured_labels
         return found if exact else replace(found, sample=self.sample)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pbgnet.bounds import Constant, split_delta
 from pbgnet.certificates.format import MOST_SAMPLES
-from pbgnet.certificates.routes import class_events
+from pbgnet.certificates.routes import check_selection, class_events
 from pbgnet.choices import CERTIFICATES
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
@@ -42,8 +42,15 @@ class Terms:
     n_samples: int | None = None
     seed: int | None = None
     per_label: bool = False
+    max_error: float | None = None
+    coverage: float | None = None
 
     def __post_init__(self) -> None:
+        if self.selective and self.certificate != "held-out":
+            raise OptionError(
+                "Rows that are answered where the classifier is sure are counted: that is "
+                f"certificate='held-out', not {self.certificate!r}."
+            )
         check_name("constant", self.constant, [member.value for member in Constant])
         check_name("certificate", self.certificate, CERTIFICATES)
         check_name("aggregation of a certificate", self.aggregation, ("fourier", "monte_carlo"))
@@ -70,6 +77,11 @@ class Terms:
                 "A sampled risk is certified by certificate='seeger' or 'mixture' over all rows only: the "
                 "other routes need exact outputs; use aggregation='fourier'."
             )
+
+    @property
+    def selective(self) -> bool:
+        """Whether only rows are answered of which the classifier is sure."""
+        return check_selection(self.max_error, self.coverage)
 
     @property
     def sampled(self) -> bool:
@@ -101,6 +113,10 @@ class Terms:
             raise OptionError(
                 "class_conditional and confusion are for rows of one class each; per_label bounds each of "
                 "several labels."
+            )
+        if several_labels and self.selective:
+            raise OptionError(
+                "max_error and coverage are for rows of one class each, not for several labels."
             )
         if self.per_label and not several_labels:
             raise OptionError(
