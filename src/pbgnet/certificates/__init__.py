@@ -20,6 +20,7 @@ from pbgnet.certificates.classifier import (
 from pbgnet.certificates.data import (
     DUPLICATES_ADVICE,
     Classes,
+    Groups,
     Inputs,
     LabelledRows,
     PreparedTable,
@@ -34,6 +35,7 @@ from pbgnet.certificates.data import (
     fingerprint_tensors,
     label_names,
     label_values,
+    read_groups,
     row_fingerprints,
     target_values,
 )
@@ -96,6 +98,7 @@ __all__ = [
     "FitRecord",
     "FittedSubject",
     "Foresight",
+    "Groups",
     "Inputs",
     "LabelledRows",
     "MajorityAnswer",
@@ -130,6 +133,7 @@ __all__ = [
     "load_model",
     "load_predictions",
     "make_claim",
+    "read_groups",
     "round_up",
     "row_fingerprints",
     "save_model",

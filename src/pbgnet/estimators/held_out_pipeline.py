@@ -22,11 +22,13 @@ from pbgnet.certificates import (
     Certificate,
     CertifiedPredictions,
     FitRecord,
+    Groups,
     LabelledRows,
     Split,
     SplitRecord,
     VerificationReport,
     certify_fitted,
+    read_groups,
     save_predictions,
     verify,
 )
@@ -173,6 +175,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         y: ArrayLike,
         *,
         prior_rows: ArrayLike | SplitRecord | None = None,
+        groups: str | ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
         """Set rows apart, choose and fit on them, and count errors on the others.
@@ -185,6 +188,9 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
             Labels of two classes or more, none missing.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
+        groups : str, or array-like of shape (n_samples,), optional
+            Also bound the error rate in each group, from above and from below, and the largest difference
+            between two groups, all of which share delta; see `CertifiedPipeline.fit`.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
@@ -200,10 +206,17 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         with whole_or_unchanged(self):
             split = Split.of_table(rows, prior_rows, float(self.prior_fraction), seeds[0])
             warn_of_few_rows(rows.n_rows)
-            self._fit_split(rows, split, candidates, seeds[2])
+            self._fit_split(rows, split, candidates, seeds[2], read_groups(groups, table))
         return self
 
-    def _fit_split(self, rows: LabelledRows, split: Split, candidates: list[Any], seed: int) -> None:
+    def _fit_split(
+        self,
+        rows: LabelledRows,
+        split: Split,
+        candidates: list[Any],
+        seed: int,
+        groups: Groups | None,
+    ) -> None:
         """Choose, fit and certify; rows of the fit are those of the split."""
         announce("training")
         table = take_rows(rows.X, split.prior_rows)
@@ -232,6 +245,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 class_conditional=bool(self.class_conditional),
                 confusion=bool(self.confusion),
                 n_models=int(self.n_models),
+                groups=groups,
             )
         self.fitted_, self.classifier_ = fitted, fitted.classifier
         self.certified_predictions_ = certified
@@ -298,9 +312,14 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self._require_fitted()
         return np.asarray(self.classifier_.decision_function(self.fitted_.features(as_table(X))))
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
         """Recompute the certificate from the table given to fit, and ask the classifier again."""
-        return verify(self._require_fitted(), as_table(X), y, model=self)
+        return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write certificate and answers into a folder; the classifier is not stored, and yours to keep."""

@@ -3,7 +3,8 @@
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
 from pbgnet.certificates.classifier.counting import (
-    among_class,
+    OVERALL,
+    CountedAnswers,
     certify,
     count_on_rows,
     held_out_choices,
@@ -24,11 +25,12 @@ from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit
 __all__ = [
     "CHOICES",
     "LOSS_SLACK",
+    "OVERALL",
     "CertifiedPredictions",
+    "CountedAnswers",
     "ExportedNetwork",
     "Loss",
     "RowLosses",
-    "among_class",
     "ask",
     "certify",
     "certify_by_disagreement",

@@ -7,16 +7,16 @@ import numpy as np
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.counting import (
+    CountedAnswers,
     count_claims,
-    held_out_choices,
     issue_for_answers,
     known_classes,
 )
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
-from pbgnet.certificates.data import LabelledRows, Split, count_duplicates, describe_data
+from pbgnet.certificates.data import Groups, LabelledRows, Split, count_duplicates, describe_data
 from pbgnet.certificates.format import FitRecord, FittedSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
-from pbgnet.certificates.routes import Measured, class_events
+from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, LabelError
 from pbgnet.preprocessing import take_rows
 
@@ -31,6 +31,7 @@ def certify_fitted(
     class_conditional: bool = False,
     confusion: bool = False,
     n_models: int = 1,
+    groups: Groups | None = None,
 ) -> CertifiedPredictions:
     """Certify a classifier that was fitted on the prior rows of a table, by its errors on all the others.
 
@@ -49,6 +50,8 @@ def certify_fitted(
         What was fitted, and chosen among which candidates.
     confidence, class_conditional, confusion, n_models
         As in `certify`. The classes are those of the prior rows, where classes are bounded apart.
+    groups : Groups, optional
+        The group of each row of the table, where groups are to be bounded apart; see `read_groups`.
 
     Raises
     ------
@@ -72,6 +75,7 @@ def certify_fitted(
     if not split.prior_rows.size or split.n_left_out(rows.n_rows):
         raise DomainError("A classifier is fitted on some rows of a table and counted on all the others.")
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
+    group_of_row = None if groups is None else groups.take(split.certified_rows)
     data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
     answers = ask(model, X, values.size)  # on a copy of the rows
     by_class = bool(class_conditional or confusion)
@@ -84,14 +88,14 @@ def certify_fitted(
             "row has another one; set more rows apart, or leave it out."
         ) from error
     predictions = known.places(answers, "The classifier answers with")
-    choices = held_out_choices(known, by_class, bool(confusion), False, fit.chosen)
-    events = class_events(known.names, by_class, bool(confusion))
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     measured = Measured(np.asarray(predictions != truth))
+    counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
+    wanted = counted.wanted(by_class, bool(confusion))
+    claims, choices = count_claims(counted, wanted, split_delta(delta_of(confidence), n_models), fit.chosen)
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=tuple(count_claims(measured, known, truth, predictions, events, share)),
+        claims=claims,
         choices=choices,
         data=data,
         measured=measured,
@@ -102,6 +106,7 @@ def certify_fitted(
             fingerprint_predictions(known.labels, predictions), split.record, split.prior_rows.size, fit
         ),
         split=split,
+        groups=None if groups is None else groups.record(split.certified_rows),
         never_answered=never_answered(known.names, truth, predictions),
         majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y holds"), truth),
     )

@@ -101,8 +101,11 @@ class Answers:
 
     def of_class(self, place: int) -> "Answers":
         """Return those on rows of one class."""
-        rows = self.truth == place
-        return replace(self, output=self.output[rows], truth=self.truth[rows], among=place)
+        return replace(self.of_rows(self.truth == place), among=place)
+
+    def of_rows(self, rows: NDArray[np.bool_]) -> "Answers":
+        """Return those on some of the rows."""
+        return replace(self, output=self.output[rows], truth=self.truth[rows])
 
     @property
     def n(self) -> int:
@@ -172,6 +175,7 @@ class Answers:
             divergence=self.divergence,
             distance=self.distance,
             n_labels=self.code.n_labels if isinstance(self.code, LabelCode) else 1,
+            surely_wrong=self.leads < -4 * self.margin_error,
         )
 
     @functools.cached_property

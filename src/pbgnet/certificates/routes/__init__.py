@@ -1,6 +1,8 @@
 """Routes to a bound: each an object in a file of its own, all in one registry."""
 
 from pbgnet.certificates.routes.base import (
+    ACCURACY,
+    COUNTED,
     ERROR_RATE,
     HAMMING_LOSS,
     LINEAR_LOSS,
@@ -16,17 +18,19 @@ from pbgnet.certificates.routes.claim import (
     Claim,
     Event,
     balanced_bound,
-    class_events,
-    label_events,
+    largest_difference,
     make_claim,
 )
 from pbgnet.certificates.routes.measured import Measured, Sample
 from pbgnet.certificates.routes.pac_bayes import FIXED_GRID
-from pbgnet.certificates.routes.registry import CANDIDATES, HELD_OUT_LOSS, ROUTES, candidates_of
+from pbgnet.certificates.routes.registry import CANDIDATES, COUNT_BELOW, HELD_OUT_LOSS, ROUTES, candidates_of
 
 __all__ = [
+    "ACCURACY",
     "ANY_ERROR",
     "CANDIDATES",
+    "COUNTED",
+    "COUNT_BELOW",
     "ERROR_RATE",
     "FIXED_GRID",
     "HAMMING_LOSS",
@@ -45,7 +49,6 @@ __all__ = [
     "Settings",
     "balanced_bound",
     "candidates_of",
-    "class_events",
-    "label_events",
+    "largest_difference",
     "make_claim",
 ]

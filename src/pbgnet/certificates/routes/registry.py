@@ -6,7 +6,7 @@ from pbgnet.certificates.routes.base import ERROR_RATE, HAMMING_LOSS, LINEAR_LOS
 from pbgnet.certificates.routes.betting import Betting
 from pbgnet.certificates.routes.catoni_mixture import CatoniMixture
 from pbgnet.certificates.routes.chernoff import Chernoff
-from pbgnet.certificates.routes.clopper_pearson import ClopperPearson
+from pbgnet.certificates.routes.clopper_pearson import ClopperPearson, ClopperPearsonLower
 from pbgnet.certificates.routes.disagreement import Disagreement
 from pbgnet.certificates.routes.doubled import Doubled
 from pbgnet.certificates.routes.seeger import Seeger
@@ -20,6 +20,7 @@ ROUTES: dict[str, Route] = {
         Doubled(),
         Vote(),
         ClopperPearson(),
+        ClopperPearsonLower(),
         Chernoff(),
         Betting(),
         Disagreement(),
@@ -63,6 +64,9 @@ LABEL_CANDIDATES: dict[str, tuple[Offer, ...]] = {
 }
 """The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. Of a
 posterior both follow from one bound; what is counted has settings, and shares of delta, of its own."""
+
+COUNT_BELOW = "clopper-pearson-lower"
+"""The route to a lower limit of an error rate that is counted."""
 
 HELD_OUT_LOSS = "betting"
 """The route to the expected loss of a classifier of which nothing is known but its losses."""

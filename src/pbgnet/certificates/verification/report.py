@@ -127,6 +127,7 @@ def verify(
     reference: CertifiedModel | None = None,
     reference_data: tuple[Any, ArrayLike] | None = None,
     loss: Loss | None = None,
+    groups: ArrayLike | None = None,
 ) -> VerificationReport:
     """Recompute everything a certificate says.
 
@@ -152,6 +153,9 @@ def verify(
     loss : callable or str, optional
         The function given to `certify` as loss, which is then computed again; without it, that it has the
         values stored is taken on trust. One with a name needs the model only.
+    groups : array_like, optional
+        The group of each row of the table, where groups were given so. Those told by a column are found in X
+        again.
 
     Returns
     -------
@@ -175,7 +179,7 @@ def verify(
     ...                         prior_rows=[], certified_rows=range(200))
     >>> report = verify(model, X, y)
     >>> report.ok, report.summary
-    (True, 'Verified: 35 steps recomputed, 2 taken on trust.')
+    (True, 'Verified: 38 steps recomputed, 2 taken on trust.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
     ['data: labels', 'empirical risk', 'error rate', 'majority answer', 'evidence', 'alternatives']
@@ -197,7 +201,7 @@ def verify(
                     f"{name} is for a classifier that is not stored, and this is the certificate of a "
                     "network; leave it out."
                 )
-        case = NetworkCase(certified, X, y)
+        case = NetworkCase(certified, X, y, groups)
         return VerificationReport((read, *(_run(name, check, case) for name, check in NETWORK_STEPS.items())))
     if loss is not None and model is None:
         raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
@@ -206,11 +210,11 @@ def verify(
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
     failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
     if isinstance(certified.certificate.subject, FittedSubject):
-        fitted = FittedCase(certified, X, y, model, loss=loss)
+        fitted = FittedCase(certified, X, y, model, loss=loss, groups=groups)
         return VerificationReport(
             (read, *(_run(name, check, fitted) for name, check in FITTED_STEPS.items()))
         )
-    answers = AnswersCase(certified, X, y, model, reference, failures, loss)
+    answers = AnswersCase(certified, X, y, model, reference, failures, loss, groups)
     return VerificationReport((read, *(_run(name, check, answers) for name, check in ANSWERS_STEPS.items())))
 
 
