@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ class TestPlaces:
     def test_coinciding_thresholds_are_dropped_and_the_others_fall(self, scores, lowest):
         found = score_thresholds(np.array(scores, dtype=float), 100, 0.05, 0.05, lowest=lowest)
         assert found
-        assert all(high > low for high, low in zip(found, found[1:], strict=False))
+        assert all(high > low for high, low in pairwise(found))
         assert min(scores) >= found[-1]
 
     def test_no_threshold_but_the_lowest_is_a_score(self):

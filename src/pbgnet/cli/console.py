@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim
+    from pbgnet.certificates import Certificate, CertifiedModel, CertifiedPredictions, Claim
     from pbgnet.report import ErrorCount
 
 # Where the output is not a terminal, tables are this wide.
@@ -104,6 +104,7 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     if certificate.balanced_error_rate is not None:
         rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
     rows += _of_classes(certificate.confusion, "pairs")
+    rows += _of_answers(certificate)
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else "error rate"
@@ -130,6 +131,23 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
         ("asked for", certificate.choices.certificate),
         ("confidence", f"{100 * certificate.confidence:g} %{shared}"),
     )
+
+
+def _of_answers(certificate: "Certificate") -> list[tuple[str, str]]:
+    """Return what is certified of rows that are answered, where not all are."""
+    from pbgnet.certificates import round_up
+
+    claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
+    if claim is None or unanswered is None:
+        return []
+    if certificate.threshold is None:
+        return [("rows that are answered", "none: no threshold is certified")]
+    answered = f"{100 * (certificate.answered_share or 0.0):.1f} % of the certified rows"
+    return [
+        ("bound among answered rows", certificate.answered_limit),
+        ("bound on the share left unanswered", round_up(unanswered.value)),
+        ("answered", f"{answered}, those with a score of at least {certificate.threshold:.6g}"),
+    ]
 
 
 def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:

@@ -116,7 +116,7 @@ def _answers(
     named = {f"share_{label}": share for label, share in zip(model.classes, written.T, strict=True)}
     if model.certificate.answered_error_rate is not None:
         sure = model.inputs.sure_answers(output, model.certificate.threshold)
-        return {"prediction": sure, "answered": np.not_equal(sure, None), **named}
+        return {"prediction": sure, "answered": np.array([answer is not None for answer in sure]), **named}
     answers = model.inputs.answers(output)
     if not model.inputs.has_several_labels:
         return {"prediction": answers, **named}

@@ -21,6 +21,7 @@ from pbgnet.certificates import (
     Certificate,
     CertifiedPredictions,
     FitRecord,
+    Groups,
     LabelledRows,
     Selection,
     Split,
@@ -28,6 +29,7 @@ from pbgnet.certificates import (
     VerificationReport,
     certify_fitted,
     check_selection,
+    read_groups,
     save_predictions,
     verify,
 )
@@ -182,6 +184,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         y: ArrayLike,
         *,
         prior_rows: ArrayLike | SplitRecord | None = None,
+        groups: str | ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
         """Set rows apart, choose and fit on them, and count errors on the others.
@@ -194,9 +197,13 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
             Labels of two classes or more, none missing.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
+        groups : str, or array-like of shape (n_samples,), optional
+            Also bound the error rate in each group, from above and from below, and the largest difference
+            between two groups, all of which share delta; see `CertifiedPipeline.fit`.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
+        check_selection(self.max_error, self.coverage)  # raises before any work is done
         table = as_table(X)
         rows = LabelledRows(table, check_labels(y, table))
         check_classification_targets(rows.labels)
@@ -209,10 +216,17 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         with whole_or_unchanged(self):
             split = Split.of_table(rows, prior_rows, float(self.prior_fraction), seeds[0])
             warn_of_few_rows(rows.n_rows)
-            self._fit_split(rows, split, candidates, seeds[2])
+            self._fit_split(rows, split, candidates, seeds[2], read_groups(groups, table))
         return self
 
-    def _fit_split(self, rows: LabelledRows, split: Split, candidates: list[Any], seed: int) -> None:
+    def _fit_split(
+        self,
+        rows: LabelledRows,
+        split: Split,
+        candidates: list[Any],
+        seed: int,
+        groups: Groups | None,
+    ) -> None:
         """Choose, fit and certify; rows of the fit are those of the split."""
         announce("training")
         table = take_rows(rows.X, split.prior_rows)
@@ -246,6 +260,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 confusion=bool(self.confusion),
                 n_models=int(self.n_models),
                 selection=selection,
+                groups=groups,
             )
         self.fitted_, self.classifier_ = fitted, fitted.classifier
         self.certified_predictions_ = certified
@@ -319,9 +334,14 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         """
         return self._require_fitted().predict_or_abstain(self.fitted_, as_table(X))
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
         """Recompute the certificate from the table given to fit, and ask the classifier again."""
-        return verify(self._require_fitted(), as_table(X), y, model=self)
+        return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write certificate and answers into a folder; the classifier is not stored, and yours to keep."""

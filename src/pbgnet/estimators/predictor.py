@@ -101,9 +101,17 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         output = self.output(X)
         return self.inputs_.shares(output)
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
-        """Recompute every number of the certificate from the table that was given to fit."""
-        return verify(self._require_certificate(), X, y)
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
+        """Recompute every number of the certificate from the table that was given to fit.
+
+        Groups are needed where they were given row by row, not by a column.
+        """
+        return verify(self._require_certificate(), X, y, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the certified model into a folder, for `pbgnet.certificates.load_model`."""

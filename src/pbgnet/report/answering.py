@@ -1,6 +1,6 @@
 """How many rows are answered, and how often wrongly, from each threshold on."""
 
-from pbgnet.certificates import Certificate, SelectionEvidence, SelectionSettings, round_up
+from pbgnet.certificates import Certificate, SelectionEvidence, round_up
 from pbgnet.pages import Axis, Chart, label, level_lines, mark, tick_text
 from pbgnet.report.class_facts import KeyNumber
 
@@ -16,10 +16,8 @@ def answering_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
         return ()
     if threshold is None:
         return (("answered", "0 %", "of rows are answered: no threshold is certified", True),)
-    asked = claim.settings.target if isinstance(claim.settings, SelectionSettings) else None
-    rate = round_up(claim.value) if asked is None else repr(asked)
     return (
-        ("answered-error", rate, "bound on the error rate of answered rows", True),
+        ("answered-error", certificate.answered_limit, "bound on the error rate of answered rows", True),
         ("unanswered", round_up(unanswered.value), "bound on the share of rows left unanswered", True),
         ("answered", f"{100 * share:.1f} %", f"of certified rows answered, from {threshold:.4g} on", False),
     )
@@ -46,16 +44,19 @@ def answering_chart(certificate: Certificate) -> Chart | None:
     marks.append(label((LEFT + RIGHT) / 2, BOTTOM + 38, "share of certified rows answered", "tick", "middle"))
     if target is not None:
         marks.append(mark("line", x1=LEFT, x2=RIGHT, y1=up(target), y2=up(target), class_="diagonal"))
-        marks.append(label(LEFT + 4, up(target) - 5, f"certified at most {round_up(target)}", "tick halo"))
+        marks.append(label(LEFT + 4, up(target) - 5, f"at most {target:.4g}", "tick halo"))
     line = " ".join(f"{across(share):.1f},{up(rate):.1f}" for share, rate in points)
     marks.append(mark("polyline", points=line, class_="curve"))
-    words = f"Share of wrong answers at {len(points)} thresholds, from {_told(*points[0])} to {_told(*points[-1])}."
+    ends = f"from {_told(*points[0])} to {_told(*points[-1])}"
+    words = f"Share of wrong answers at {len(points)} thresholds, {ends}."
     share = certificate.answered_share
     if certificate.threshold is not None and share:
         rate = next(rate for answered, rate in points if answered == share)
         marks.append(mark("circle", cx=across(share), cy=up(rate), r=4, class_="end"))
         words += f" Certified: {_told(share, rate)}."
-    return Chart("chart-answering", "Wrong answers by the share of rows answered", words, WIDTH, HEIGHT, marks)
+    return Chart(
+        "chart-answering", "Wrong answers by the share of rows answered", words, WIDTH, HEIGHT, marks
+    )
 
 
 def _told(share: float, rate: float) -> str:

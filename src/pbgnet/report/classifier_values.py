@@ -14,6 +14,7 @@ from pbgnet.certificates import (
     label_values,
     round_up,
 )
+from pbgnet.report.answering import answering_chart, answering_numbers
 from pbgnet.report.bars import ErrorCount
 from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
 from pbgnet.report.comparison import comparison_charts
@@ -38,6 +39,7 @@ def classifier_values(
         "numbers": _key_numbers(certificate),
         "proof_numbers": _proof_numbers(certificate),
         "comparison": comparison_charts(certificate, tested, others),
+        "answering": answering_chart(certificate),
         "n_classes": len(classes),
         "confusion": confusion_matrix(certificate, classes, truth, certified.predictions),
         "effects": [],
@@ -78,6 +80,7 @@ def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
     numbers: list[KeyNumber] = [
         ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
         *class_numbers(certificate),
+        *answering_numbers(certificate),
     ]
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))

@@ -19,6 +19,7 @@ from pbgnet.certificates import (
 )
 from pbgnet.exceptions import PBGNetWarning
 from pbgnet.networks import Code
+from pbgnet.report.answering import answering_chart, answering_numbers
 from pbgnet.report.bars import ErrorCount
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
@@ -54,6 +55,7 @@ def network_values(
         "numbers": _key_numbers(model),
         "proof_numbers": _proof_numbers(model),
         "comparison": comparison_charts(certificate, tested, others),
+        "answering": answering_chart(certificate),
         **_effect_values(model, X),
         "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
         "phases": {
@@ -128,6 +130,7 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
     return (
         ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
         *class_numbers(certificate),
+        *answering_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
         ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
         *_majority_number(certificate),

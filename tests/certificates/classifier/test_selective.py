@@ -13,6 +13,7 @@ from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
     DtypeError,
+    DuplicateRowsWarning,
     OptionError,
     PriorLeakageError,
     ShapeError,
@@ -22,7 +23,14 @@ from pbgnet.exceptions import (
 
 def table(n_classes):
     return make_classification(
-        2600, 8, n_informative=5, n_classes=n_classes, n_clusters_per_class=1, flip_y=0.02, random_state=1
+        2600,
+        8,
+        n_informative=5,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        class_sep={2: 0.5, 3: 1.6}[n_classes],
+        flip_y=0.01,
+        random_state=1,
     )
 
 
@@ -119,7 +127,10 @@ def test_another_threshold_is_noticed(certified, data):
 
 
 def test_a_claim_more_or_less_is_noticed(certified, data):
-    for claims in (certified.certificate.claims[:2], (*certified.certificate.claims, certified.certificate.claims[2])):
+    for claims in (
+        certified.certificate.claims[:2],
+        (*certified.certificate.claims, certified.certificate.claims[2]),
+    ):
         forged = replace(certified, certificate=replace(certified.certificate, claims=claims))
         failed = {step.name for step in verify(forged, data[2], data[3]).failures}
         assert "shares of delta" in failed
@@ -156,7 +167,7 @@ def test_a_margin_needs_other_rows_or_thresholds(data):
 
 def test_scores_of_the_users_own(model, data):
     def doubt(model, X):
-        return -np.sum(model.predict_proba(X) ** 2, axis=1) ** -1.0
+        return -(np.sum(model.predict_proba(X) ** 2, axis=1) ** -1.0)
 
     certified = certify_selective(
         model, data[2], data[3], error=0.05, scores=doubt, training_data=data[0], classes=model.classes_
@@ -202,7 +213,7 @@ class TestTies:
         def says_b(X):
             return np.full(len(X), "b")
 
-        with pytest.warns(UserWarning):
+        with pytest.warns(DuplicateRowsWarning):
             certified = certify_selective(
                 says_b, X, y, error=0.05, scores=steps, thresholds=[2.0, 1.0, 0.0], classes=["a", "b"]
             )

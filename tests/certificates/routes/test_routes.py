@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pbgnet.bounds import vote_quantile
-from pbgnet.certificates.routes import ROUTES, Foresight
+from pbgnet.certificates.routes import ROUTES, Foresight, Measured
 from pbgnet.certificates.routes.betting import Betting
 from pbgnet.certificates.routes.catoni_mixture import CatoniMixture
 from pbgnet.certificates.routes.chernoff import Chernoff
-from pbgnet.certificates.routes.clopper_pearson import ClopperPearson
+from pbgnet.certificates.routes.clopper_pearson import ClopperPearson, ClopperPearsonLower, CountEvidence
 from pbgnet.certificates.routes.conformance import WORLDS, RouteConformance
 from pbgnet.certificates.routes.disagreement import Disagreement
 from pbgnet.certificates.routes.doubled import Doubled
@@ -123,6 +123,22 @@ class TestClopperPearson(RouteConformance):
         p, n = mp.mpf(value), evidence.n
         below = mp.fsum(mp.binomial(n, k) * p**k * (1 - p) ** (n - k) for k in range(evidence.n_errors + 1))
         return mp.mpf(delta) - below
+
+
+class TestClopperPearsonLower(TestClopperPearson):
+    def make(self):
+        return ClopperPearsonLower()
+
+    def slack(self, value, evidence, settings, delta):
+        right = CountEvidence(evidence.n, evidence.n - evidence.n_errors)
+        return super().slack(value, right, settings, delta)
+
+    def test_only_sure_errors_count(self):
+        """A row that may be right on some computer is no error of a lower limit."""
+        wrong, sure = np.array([True, True, False]), np.array([True, False, False])
+        measured = Measured(wrong, surely_wrong=sure)
+        both = [route.evidence(measured, None, 0.1) for route in (ClopperPearson(), self.make())]
+        assert [each.n_errors for each in both] == [2, 1]
 
 
 class TestChernoff(RouteConformance):

@@ -66,9 +66,7 @@ def test_a_score_at_a_threshold_is_answered():
 
 
 def test_rows_within_the_error_of_a_score_count_against_both_claims():
-    rows = Measured(
-        np.array([False, True, False]), scores=np.array([0.51, 0.49, 0.9]), score_error=0.02
-    )
+    rows = Measured(np.array([False, True, False]), scores=np.array([0.51, 0.49, 0.9]), score_error=0.02)
     evidence = ROUTES["fixed-sequence"].evidence(rows, SelectionSettings((0.5,)), DELTA)
     assert (evidence.answered, evidence.wrong, evidence.surely_answered) == ((3,), (2,), (1,))
 
@@ -96,9 +94,10 @@ def test_a_given_coverage_has_one_threshold_and_its_own_limit(measured):
     reached = measured.scores >= settings.thresholds[0]
     assert np.mean(reached) == pytest.approx(0.5, abs=0.03)
     assert measured.wrong[reached].mean() < claim.value < measured.wrong[reached].mean() + 0.02
-    assert make_claim(
-        "classifier", "fixed-sequence", measured, SelectionSettings((2.0,)), delta=DELTA
-    ).value == 1.0  # no row is answered
+    assert (
+        make_claim("classifier", "fixed-sequence", measured, SelectionSettings((2.0,)), delta=DELTA).value
+        == 1.0
+    )  # no row is answered
 
 
 def test_plans_need_scores_of_other_rows():
@@ -128,7 +127,13 @@ def test_impossible_settings_are_refused(content):
 
 @pytest.mark.parametrize(
     ("answered", "wrong", "surely"),
-    [((3, 2), (0, 0), (3, 2)), ((2, 11), (0, 0), (2, 3)), ((2,), (3,), (2,)), ((2,), (0,), (3,)), ((2,), (), (2,))],
+    [
+        ((3, 2), (0, 0), (3, 2)),
+        ((2, 11), (0, 0), (2, 3)),
+        ((2,), (3,), (2,)),
+        ((2,), (0,), (3,)),
+        ((2,), (), (2,)),
+    ],
 )
 def test_impossible_counts_are_refused(answered, wrong, surely):
     with pytest.raises(DomainError):

@@ -3,7 +3,8 @@
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
 from pbgnet.certificates.classifier.counting import (
-    among_class,
+    OVERALL,
+    CountedAnswers,
     certify,
     count_on_rows,
     held_out_choices,
@@ -19,26 +20,47 @@ from pbgnet.certificates.classifier.losses import (
     named_loss,
 )
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, ExportedNetwork, exported_network
+from pbgnet.certificates.classifier.scores import (
+    PROBABILITY,
+    SCORE_SLACK,
+    RowScores,
+    Scores,
+    measure_scores,
+    score_quantity,
+    scores_differ,
+)
 from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit
+from pbgnet.certificates.classifier.selective import certify_selective
+from pbgnet.certificates.classifier.thresholds import Selection
 
 __all__ = [
     "CHOICES",
     "LOSS_SLACK",
+    "OVERALL",
+    "PROBABILITY",
+    "SCORE_SLACK",
     "CertifiedPredictions",
+    "CountedAnswers",
     "ExportedNetwork",
     "Loss",
     "RowLosses",
-    "among_class",
+    "RowScores",
+    "Scores",
+    "Selection",
     "ask",
     "certify",
     "certify_by_disagreement",
     "certify_fitted",
+    "certify_selective",
     "count_on_rows",
     "exported_network",
     "held_out_choices",
     "loss_quantity",
     "loss_settings",
     "measure_losses",
+    "measure_scores",
     "named_loss",
     "refuse_rows_of_fit",
+    "score_quantity",
+    "scores_differ",
 ]

@@ -1,6 +1,7 @@
 """A certificate for any classifier, from rows it has never seen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,38 +15,50 @@ from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.data import (
     Classes,
     DataFingerprints,
+    Groups,
+    GroupsRecord,
     Split,
     count_duplicates,
     fingerprint_split,
     label_values,
+    read_groups,
     unchanged_data,
 )
 from pbgnet.certificates.format import (
     Certificate,
     Choices,
+    Claimed,
     ClassifierSubject,
     CountedRows,
     DisagreementSubject,
     Fingerprints,
     MajorityAnswer,
-    Union,
+    Wanted,
     never_answered,
 )
 from pbgnet.certificates.network import check_class_size, delta_of, now, software
 from pbgnet.certificates.routes import (
+    ANY_ERROR,
+    COUNTED,
+    ERROR_RATE,
     HELD_OUT_LOSS,
     ROUTES,
+    SELECTIVE,
     Claim,
     Event,
     Foresight,
     Measured,
+    SelectionSettings,
     balanced_bound,
-    class_events,
+    largest_difference,
     make_claim,
 )
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.preprocessing import count_rows
 from pbgnet.validation import check_kind
+
+OVERALL = Claimed(ERROR_RATE, ANY_ERROR)
+"""What every certificate claims."""
 
 
 def certify(
@@ -60,6 +73,7 @@ def certify(
     n_models: int = 1,
     classes: ArrayLike | None = None,
     loss: Loss | None = None,
+    groups: str | ArrayLike | None = None,
 ) -> CertifiedPredictions:
     """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
 
@@ -103,6 +117,10 @@ def certify(
         gets X as it is and the labels as a flat array, and returns one number in [0, 1] per row, which must
         depend on that row alone; the certificate states its name. To be settled before looking at the rows.
         It is computed a second time on every second row, to see that it is the same there.
+    groups : str, or array_like of shape (n,), optional
+        Also bound the error rate in each group, from above and from below, and the largest difference between
+        two groups: the name of a column of X, or the group of each row, at most 64. Missing values are a
+        group of their own. All limits share delta. Settle which groups there are without looking at labels.
 
     Returns
     -------
@@ -161,6 +179,7 @@ def certify(
     if n == 0:
         raise DomainError("There is no row to certify; at least one is needed.")
     losses = None
+    group_of_row = read_groups(groups, X)
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
@@ -171,23 +190,18 @@ def certify(
             losses = measure_losses(loss, model, X, y)
     if loss is not None and losses is not None:
         check_each_row(losses, loss, model, X, y)
-    choices = held_out_choices(known, by_class, bool(confusion), loss is not None)
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     measured = Measured(predictions != truth, None if losses is None else losses.values)
-    events = class_events(known.names, by_class, bool(confusion))
-    claims = count_claims(measured, known, truth, predictions, events, share)
-    if losses is not None:
-        settings = loss_settings(n, share)
-        claims.append(
-            make_claim("classifier", HELD_OUT_LOSS, measured, settings, delta=share, quantity=losses.quantity)
-        )
+    counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
+    wanted = counted.wanted(by_class, bool(confusion), None if losses is None else losses.quantity)
+    claims, choices = count_claims(counted, wanted, split_delta(delta_of(confidence), n_models))
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=tuple(claims),
+        claims=claims,
         choices=choices,
         data=data,
         measured=measured,
+        groups=None if group_of_row is None else group_of_row.record(np.arange(n)),
         n_duplicates=count_duplicates(fingerprints),
         never_answered=never_answered(known.names, truth, predictions),
         majority=MajorityAnswer.counted(known.names, truth[:0], truth),
@@ -196,35 +210,76 @@ def certify(
     return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
 
 
+@dataclass(frozen=True, eq=False)
+class CountedAnswers:
+    """What a classifier answered on the certified rows.
+
+    Attributes
+    ----------
+    measured : Measured
+        On all of them.
+    names : tuple of str
+        The classes, as Python writes them.
+    truth, predictions : ndarray of int64
+        Places of the labels, and of the answers, among the classes.
+    groups : Groups or None
+        The group of each row.
+    """
+
+    measured: Measured
+    names: tuple[str, ...]
+    truth: NDArray[np.int64]
+    predictions: NDArray[np.int64]
+    groups: Groups | None = None
+
+    def wanted(self, class_conditional: bool, confusion: bool, loss: str | None = None) -> Wanted:
+        """Return what is to be claimed besides the error rate over all rows; of all groups that rows have."""
+        groups = () if self.groups is None else self.groups.present
+        selective = self.measured.scores is not None
+        return Wanted(self.names, class_conditional, confusion, groups=groups, loss=loss, selective=selective)
+
+    def among(self, event: Event) -> Measured:
+        """Return what is measured on rows of a class or group; where an answer is named, it is the error."""
+        if event.group is not None:
+            if self.groups is None:
+                raise DomainError(f"There is no group {event.group}: no groups are known of these rows.")
+            return self.measured.among(self.groups.rows_of(event.group))
+        if event.given_class is None:
+            return self.measured
+        rows = np.asarray(self.truth == self.names.index(event.given_class))
+        if event.answered is None:
+            return self.measured.among(rows)
+        return Measured(np.asarray(self.predictions[rows] == self.names.index(event.answered)))
+
+
 def count_claims(
-    measured: Measured,
-    classes: Classes,
-    truth: NDArray[np.int64],
-    predictions: NDArray[np.int64],
-    events: Sequence[Event],
+    counted: CountedAnswers,
+    wanted: Wanted,
     delta: float,
-) -> list[Claim]:
-    """Bound the error rate over all rows, and what is asked of classes."""
-    claims = [make_claim("classifier", "clopper-pearson", measured, delta=delta)]
-    for event in events:
-        counted = among_class(measured, classes, truth, predictions, event)
-        check_class_size(str(event.given_class), counted.n)
-        claims.append(make_claim("classifier", "clopper-pearson", counted, delta=delta, event=event))
-    return claims
+    chosen: tuple[str, ...] = (),
+    thresholds: Callable[[float], SelectionSettings] | None = None,
+) -> tuple[tuple[Claim, ...], Choices]:
+    """Bound the error rate over all rows, and all else that is asked for, at equal shares of delta.
 
-
-def among_class(
-    measured: Measured,
-    classes: Classes,
-    truth: NDArray[np.int64],
-    predictions: NDArray[np.int64],
-    event: Event,
-) -> Measured:
-    """Return what is measured on the rows of a class; where an answer is named, it alone is an error."""
-    rows = np.asarray(truth == classes.names.index(str(event.given_class)))
-    if event.answered is None:
-        return measured.among(rows)
-    return Measured(np.asarray(predictions[rows] == classes.names.index(event.answered)))
+    Returns the claims, and what was chosen for them: on the prior rows, as is told, and by the shares. Where
+    only some rows are answered, `thresholds` places the thresholds for a share of delta.
+    """
+    choices = held_out_choices(wanted, chosen)
+    share = split_delta(delta, choices.n_shares)
+    claims = []
+    for claimed in (OVERALL, *wanted.claims):
+        quantity, event = claimed
+        rows = counted.among(event)
+        if event.given_class is not None:
+            check_class_size(event.given_class, rows.n)
+        settings = None if quantity in COUNTED else loss_settings(rows.n, share)
+        if quantity in SELECTIVE and thresholds is not None:
+            settings = thresholds(share)
+        route = claimed.route_beside("clopper-pearson")
+        claims.append(
+            make_claim("classifier", route, rows, settings, delta=share, quantity=quantity, event=event)
+        )
+    return tuple(claims), choices
 
 
 def count_on_rows(wrong: NDArray[np.bool_], delta: float) -> Claim:
@@ -250,6 +305,7 @@ def issue_for_answers(
     split: Split | None = None,
     never_answered: tuple[str, ...] = (),
     majority: MajorityAnswer | None = None,
+    groups: GroupsRecord | None = None,
 ) -> Certificate:
     """Make the certificate of a classifier of which nothing is known but what it answers.
 
@@ -280,6 +336,8 @@ def issue_for_answers(
         ),
         versions=software(),
         issued_at=now(),
+        groups=groups,
+        largest_group_difference=largest_difference(claims),
     )
 
 
@@ -294,21 +352,9 @@ def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None)
     return Classes.of(*sources)
 
 
-def held_out_choices(
-    classes: Classes,
-    class_conditional: bool,
-    confusion: bool,
-    with_loss: bool,
-    chosen: tuple[str, ...] = (),
-) -> Choices:
+def held_out_choices(wanted: Wanted, chosen: tuple[str, ...] = ()) -> Choices:
     """Return what is chosen for the count of errors: what the prior rows chose, and one share per claim."""
-    if (class_conditional or confusion) and len(classes) < 2:
+    if (wanted.class_conditional or wanted.confusion) and len(wanted.names) < 2:
         raise OptionError("class_conditional and confusion need rows of at least two classes.")
-    events = class_events(classes.names, class_conditional, confusion)
-    n_shares = 1 + len(events) + with_loss
-    what = ["the error rate over all rows"]
-    what += ["that of each class"] * bool(events)
-    what += ["the cells of the confusion matrix"] * (len(events) > len(classes))
-    what += ["the expected loss"] * with_loss
-    unions = (Union(f"{', '.join(what[:-1])} and {what[-1]}", n_shares),) if len(what) > 1 else ()
-    return Choices("held-out", chosen, unions, ("clopper-pearson",))
+    union = wanted.union(1)
+    return Choices("held-out", chosen, () if union is None else (union,), ("clopper-pearson",))

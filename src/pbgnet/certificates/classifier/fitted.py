@@ -1,5 +1,6 @@
 """A certificate for a classifier that was fitted on rows set apart, from the other rows of its table."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,16 +8,18 @@ import numpy as np
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.counting import (
+    CountedAnswers,
     count_claims,
-    held_out_choices,
     issue_for_answers,
     known_classes,
 )
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
-from pbgnet.certificates.data import LabelledRows, Split, count_duplicates, describe_data
+from pbgnet.certificates.classifier.scores import measure_scores, score_quantity
+from pbgnet.certificates.classifier.thresholds import Selection
+from pbgnet.certificates.data import Groups, LabelledRows, Split, count_duplicates, describe_data
 from pbgnet.certificates.format import FitRecord, FittedSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
-from pbgnet.certificates.routes import Measured, class_events
+from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, LabelError
 from pbgnet.preprocessing import take_rows
 
@@ -31,6 +34,8 @@ def certify_fitted(
     class_conditional: bool = False,
     confusion: bool = False,
     n_models: int = 1,
+    groups: Groups | None = None,
+    selection: Selection | None = None,
 ) -> CertifiedPredictions:
     """Certify a classifier that was fitted on the prior rows of a table, by its errors on all the others.
 
@@ -49,6 +54,12 @@ def certify_fitted(
         What was fitted, and chosen among which candidates.
     confidence, class_conditional, confusion, n_models
         As in `certify`. The classes are those of the prior rows, where classes are bounded apart.
+    groups : Groups, optional
+        The group of each row of the table, where groups are to be bounded apart; see `read_groups`.
+
+    selection : Selection, optional
+        Where only rows are answered of which the classifier is sure: what is asked of these, and scores of
+        prior rows.
 
     Raises
     ------
@@ -72,6 +83,7 @@ def certify_fitted(
     if not split.prior_rows.size or split.n_left_out(rows.n_rows):
         raise DomainError("A classifier is fitted on some rows of a table and counted on all the others.")
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
+    group_of_row = None if groups is None else groups.take(split.certified_rows)
     data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
     answers = ask(model, X, values.size)  # on a copy of the rows
     by_class = bool(class_conditional or confusion)
@@ -84,14 +96,19 @@ def certify_fitted(
             "row has another one; set more rows apart, or leave it out."
         ) from error
     predictions = known.places(answers, "The classifier answers with")
-    choices = held_out_choices(known, by_class, bool(confusion), False, fit.chosen)
-    events = class_events(known.names, by_class, bool(confusion))
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
-    measured = Measured(np.asarray(predictions != truth))
+    scores, place = None, None
+    if selection is not None:
+        scores = measure_scores(score_quantity(None, model), None, model, X, values.size)
+        place = partial(selection.settings, scores.quantity, values.size)
+    measured = Measured(np.asarray(predictions != truth), scores=None if scores is None else scores.values)
+    counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
+    wanted = counted.wanted(by_class, bool(confusion))
+    delta = split_delta(delta_of(confidence), n_models)
+    claims, choices = count_claims(counted, wanted, delta, fit.chosen, place)
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=tuple(count_claims(measured, known, truth, predictions, events, share)),
+        claims=claims,
         choices=choices,
         data=data,
         measured=measured,
@@ -99,10 +116,14 @@ def certify_fitted(
             rows.fingerprints[split.certified_rows], rows.fingerprints[split.prior_rows]
         ),
         subject=FittedSubject(
-            fingerprint_predictions(known.labels, predictions), split.record, split.prior_rows.size, fit
+            fingerprint_predictions(known.labels, predictions, scores=scores),
+            split.record,
+            split.prior_rows.size,
+            fit,
         ),
         split=split,
+        groups=None if groups is None else groups.record(split.certified_rows),
         never_answered=never_answered(known.names, truth, predictions),
         majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y holds"), truth),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, split=split)
+    return CertifiedPredictions(certificate, known.labels, predictions, split=split, scores=scores)

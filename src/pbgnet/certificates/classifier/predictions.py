@@ -181,7 +181,11 @@ class CertifiedPredictions:
                 str(found),
                 "the classifier described is not the one certified",
             ),
-            "answers": (stated.answers, self.fingerprint(), "an answer, a loss, a score or a class was changed"),
+            "answers": (
+                stated.answers,
+                self.fingerprint(),
+                "an answer, a loss, a score or a class was changed",
+            ),
         }
         if self.split is not None:
             rows = fingerprint_split(self.split.prior_rows, self.split.certified_rows)

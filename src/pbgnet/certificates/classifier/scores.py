@@ -127,7 +127,9 @@ def score_quantity(scores: Scores | None, model: Any) -> str:
     try:
         inspect.signature(scores).bind(None, None)
     except TypeError:
-        raise OptionError(f"Scores are called as scores(model, X), which {quantity[7:-1]} cannot be.") from None
+        raise OptionError(
+            f"Scores are called as scores(model, X), which {quantity[7:-1]} cannot be."
+        ) from None
     except ValueError:  # some that are not written in Python have no signature
         pass
     return quantity
@@ -182,8 +184,8 @@ def check_scores_of_rows(measured: RowScores, scores: Scores, model: Any, X: Any
     gap = scores_differ(measured.values[rows], again)
     if gap > SCORE_SLACK:
         raise UncertifiedError(
-            f"On every second row alone, the {measured.quantity} of a row differs by up to {gap:.2g}. It must "
-            "depend on the row and the classifier only: not on other rows, such as by ranks, or on chance."
+            f"On every second row alone, the {measured.quantity} of a row differs by up to {gap:.2g}. It "
+            "must depend on the row and the classifier only: not on other rows, as a rank does, or chance."
         )
 
 

@@ -1,5 +1,6 @@
 """A certificate for any classifier that answers only where it is sure, from rows it has never seen."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.counting import (
     CountedAnswers,
     count_claims,
-    held_out_choices,
     issue_for_answers,
     known_classes,
 )
@@ -24,7 +24,7 @@ from pbgnet.certificates.classifier.scores import (
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.classifier.thresholds import Selection, check_asked
 from pbgnet.certificates.data import Groups, count_duplicates, label_values, unchanged_data
-from pbgnet.certificates.format import ClassifierSubject, MajorityAnswer, Wanted, never_answered
+from pbgnet.certificates.format import ClassifierSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, ShapeError
@@ -124,21 +124,19 @@ def certify_selective(
             others = measure_scores(quantity, scores, model, table, count_rows(table))
     if scores is not None:
         check_scores_of_rows(sureness, scores, model, X)
-    wanted = Wanted(
-        known.names,
-        bool(class_conditional),
-        groups=() if group_of_row is None else group_of_row.present,
-        selective=True,
-    )
-    choices = held_out_choices(wanted)
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
-    settings = Selection(others, error, coverage, given).settings(quantity, n, share)
     measured = Measured(np.asarray(predictions != truth), scores=sureness.values)
     counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
+    selection = Selection(others, error, coverage, given)
+    claims, choices = count_claims(
+        counted,
+        counted.wanted(bool(class_conditional), False),
+        split_delta(delta_of(confidence), n_models),
+        thresholds=partial(selection.settings, quantity, n),
+    )
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=count_claims(counted, wanted, share, settings),
+        claims=claims,
         choices=choices,
         data=data,
         measured=measured,

@@ -77,7 +77,8 @@ class Selection:
                     "The threshold that a given share of rows reaches is told by other rows: pass "
                     "training_data, rows that are not certified; labels are not needed."
                 )
-            return SelectionSettings((threshold_for(self.others.values, float(self.coverage)),))
+            coverage = float(self.coverage)
+            return SelectionSettings((threshold_for(self.others.values, coverage),), coverage=coverage)
         found, others = self.thresholds, self.others
         if self.max_error is None:
             assert found is not None
@@ -93,7 +94,7 @@ class Selection:
                     "themselves would choose thresholds by what they are tested on."
                 )
             found = probability_thresholds(target)
-        return SelectionSettings(found, target, spread_starts(len(found)))
+        return SelectionSettings(found, target, starts=spread_starts(len(found)))
 
 
 def _as_thresholds(thresholds: ArrayLike) -> tuple[float, ...]:

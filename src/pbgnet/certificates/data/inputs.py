@@ -19,7 +19,7 @@ from pbgnet.exceptions import (
     OptionError,
     ShapeError,
 )
-from pbgnet.networks import AnyCode, LabelCode, make_code, read_code
+from pbgnet.networks import AnyCode, Code, LabelCode, make_code, read_code
 from pbgnet.preprocessing import TablePreprocessor, as_numbers, check_columns, column_names, read_columns
 from pbgnet.records import read_keys
 from pbgnet.validation import check_readable, positive_real

@@ -17,24 +17,23 @@ THRESHOLDS_SETTLED = (
 SCORE_OF_ROW = "The score of a row depends on that row and the classifier alone, not on other rows."
 
 
-def place_of(claim: Claim) -> int | None:
-    """Return the place of the threshold that a claim about answered rows certifies; None if it does none."""
-    evidence, settings = claim.evidence, claim.settings
-    if not isinstance(evidence, SelectionEvidence) or not isinstance(settings, SelectionSettings):
-        raise DomainError(f"The {claim.quantity} is not one of answered rows.")
-    return certified_place(evidence, settings, claim.delta)
-
-
 def certified_threshold(claim: Claim) -> float | None:
-    """Return the threshold that is certified; None if there is none."""
-    place = place_of(claim)
-    return None if place is None else claim.settings.thresholds[place]  # type: ignore[attr-defined]
+    """Return the threshold that a claim about answered rows certifies; None if it does none."""
+    evidence, settings = _counts_of(claim)
+    place = certified_place(evidence, settings, claim.delta)
+    return None if place is None else settings.thresholds[place]
 
 
 def answered_share(claim: Claim) -> float:
     """Return the share of certified rows that are answered at the threshold that is certified."""
-    place = place_of(claim)
-    return 0.0 if place is None else claim.evidence.answered[place] / claim.evidence.n  # type: ignore[attr-defined]
+    evidence, settings = _counts_of(claim)
+    place = certified_place(evidence, settings, claim.delta)
+    return 0.0 if place is None else evidence.answered[place] / evidence.n
+
+
+def answered_limit(claim: Claim) -> str:
+    """Write the bound on the error rate of answered rows: a target as asked for, a limit rounded up."""
+    return round_up(claim.value) if _counts_of(claim)[1].target is None else repr(claim.value)
 
 
 def bounded_answers(certificate: "Certificate") -> str:
@@ -42,15 +41,18 @@ def bounded_answers(certificate: "Certificate") -> str:
     claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
     if claim is None or unanswered is None:
         return ""
-    threshold, target = certified_threshold(claim), claim.settings.target  # type: ignore[attr-defined]
+    threshold, target = certified_threshold(claim), _counts_of(claim)[1].target
     if threshold is None:
-        return f"; at no threshold of the score is the error rate of answered rows shown to be at most {target!r}"
+        return (
+            "; at no threshold of the score is the error rate of answered rows shown to be at most "
+            f"{target!r}"
+        )
+    reached = f"rows with a score of at least {threshold:.6g}"
     if claim.value >= 1:
-        return f"; nothing is proved about rows with a score of at least {threshold:.6g}, so many are answered"
-    rate = round_up(claim.value) if target is None else repr(target)
+        return f"; nothing is proved about {reached}"
     return (
-        f"; where only rows with a score of at least {threshold:.6g} are answered, the error rate of answered "
-        f"rows is at most {rate}, and at most {round_up(unanswered.value)} of all rows are left unanswered"
+        f"; where only {reached} are answered, the error rate of answered rows is at most "
+        f"{answered_limit(claim)}, and at most {round_up(unanswered.value)} of all rows are left unanswered"
     )
 
 
@@ -59,18 +61,21 @@ def summed_up_answers(certificate: "Certificate") -> str:
     claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
     if claim is None or unanswered is None:
         return ""
-    target = claim.settings.target  # type: ignore[attr-defined]
+    target = _counts_of(claim)[1].target
     if claim.value >= 1:
-        limit = "anything" if target is None else f"at most {percent(target)} %"
-        return f" Answers no rows: of none is it shown that it is wrong on {limit} of those it answers."
+        limit = "seldom wrong" if target is None else f"wrong on at most {percent(target)} %"
+        return f" Answers no rows: there are none of which it is shown that it is {limit}."
     rate = percent_up(claim.value) if target is None else percent(target)
-    least = Decimal(1) - Decimal(unanswered.value)
+    least = (1 - Decimal(unanswered.value)) * 100
     return (
-        f" Answers {100 * answered_share(claim):.1f} % of rows (at least {percent_down(least)} %), and is "
-        f"wrong on at most {rate} % of those it answers."
+        f" Answers {100 * answered_share(claim):.1f} % of rows (at least "
+        f"{least.quantize(Decimal('0.1'), rounding=ROUND_FLOOR)} %), and is wrong on at most {rate} % of "
+        "those it answers."
     )
 
 
-def percent_down(share: Decimal) -> str:
-    """Write a share as a percentage with one decimal, rounded down."""
-    return str((share * 100).quantize(Decimal("0.1"), rounding=ROUND_FLOOR))
+def _counts_of(claim: Claim) -> tuple[SelectionEvidence, SelectionSettings]:
+    evidence, settings = claim.evidence, claim.settings
+    if not isinstance(evidence, SelectionEvidence) or not isinstance(settings, SelectionSettings):
+        raise DomainError(f"The {claim.quantity} is not one of answered rows.")
+    return evidence, settings

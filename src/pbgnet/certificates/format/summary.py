@@ -6,6 +6,7 @@ It is not part of the file: it says no more than the statement does, and may be 
 from typing import TYPE_CHECKING
 
 from pbgnet.certificates.format.class_words import told_by_class
+from pbgnet.certificates.format.group_words import summary_of_groups
 from pbgnet.certificates.format.numbers import percent, percent_up
 from pbgnet.certificates.format.selection_words import summed_up_answers
 from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
@@ -26,6 +27,7 @@ def summary(certificate: "Certificate") -> str:
     if labels := certificate.per_label:
         parts = [f"{percent_up(claim.value)} % in label {claim.label}" for claim in labels]
         told += f", at most {', '.join(parts[:-1])} and {parts[-1]}"
+    told += summary_of_groups(certificate)
     if majority is not None:
         told += f"; always answering {majority.answer} is wrong on {100 * majority.error_rate:.1f} % of them"
     return f"{told}.{summed_up_answers(certificate)}"

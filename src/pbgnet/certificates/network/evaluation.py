@@ -101,8 +101,11 @@ class Answers:
 
     def of_class(self, place: int) -> "Answers":
         """Return those on rows of one class."""
-        rows = self.truth == place
-        return replace(self, output=self.output[rows], truth=self.truth[rows], among=place)
+        return replace(self.of_rows(self.truth == place), among=place)
+
+    def of_rows(self, rows: NDArray[np.bool_]) -> "Answers":
+        """Return those on some of the rows."""
+        return replace(self, output=self.output[rows], truth=self.truth[rows])
 
     @property
     def n(self) -> int:
@@ -172,6 +175,7 @@ class Answers:
             divergence=self.divergence,
             distance=self.distance,
             n_labels=self.code.n_labels if isinstance(self.code, LabelCode) else 1,
+            surely_wrong=self.leads < -4 * self.margin_error,
         )
 
     @property
@@ -182,7 +186,7 @@ class Answers:
 
     @functools.cached_property
     def measured_answers(self) -> Measured:
-        """What routes look at where only some rows are answered; scores err as differences do in `measured`."""
+        """What routes look at where only some rows are answered; scores err as leads do in `measured`."""
         return replace(self.measured, scores=self.sureness, score_error=4 * self.margin_error)
 
     @functools.cached_property

@@ -39,7 +39,7 @@ from pbgnet.certificates.network.evaluation import (
 from pbgnet.certificates.network.sampling import draw_risk
 from pbgnet.certificates.network.strategy import Decision, Situation, as_margins, decide
 from pbgnet.certificates.network.terms import Terms
-from pbgnet.certificates.routes import balanced_bound
+from pbgnet.certificates.routes import balanced_bound, largest_difference
 from pbgnet.exceptions import DomainError, OptionError
 from pbgnet.kernels import one_thread
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
@@ -115,6 +115,8 @@ def issue_certificate(
         ),
         versions=software(),
         issued_at=now(),
+        groups=table.groups_record,
+        largest_group_difference=largest_difference(decision.claims),
     )
     return certificate, situation
 
@@ -145,6 +147,7 @@ def situation_of(
         table.inputs.classes.names,
         margins,
         draw_risk(network, *table.examples(table.split.certified_rows), terms) if terms.sampled else None,
+        table.certified_groups,
         scores=scores,
     )
 

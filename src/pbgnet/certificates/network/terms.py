@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.bounds import Constant, split_delta
-from pbgnet.certificates.format import MOST_SAMPLES
-from pbgnet.certificates.routes import check_selection, class_events
+from pbgnet.certificates.data import Groups
+from pbgnet.certificates.format import MOST_SAMPLES, Wanted, class_events
+from pbgnet.certificates.routes import check_selection
 from pbgnet.choices import CERTIFICATES
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
@@ -97,6 +98,36 @@ class Terms:
     def delta_per_prior(self) -> float:
         """The share of it that each prior has."""
         return split_delta(self.delta, self.n_priors)
+
+    def wanted(self, names: tuple[str, ...], several_labels: bool, groups: Groups | None) -> Wanted:
+        """Return what is to be claimed besides the error rate over all rows.
+
+        Parameters
+        ----------
+        names : tuple of str
+            All classes, or labels.
+        several_labels : bool
+            Whether they are labels.
+        groups : Groups or None
+            The group of each certified row.
+        """
+        return Wanted(
+            names,
+            self.class_conditional and not several_labels,
+            self.confusion and not several_labels,
+            self.per_label and several_labels,
+            () if groups is None else groups.present,
+            several_labels=several_labels,
+            selective=self.selective,
+        )
+
+    def check_groups(self, groups: Groups | None) -> None:
+        """Raise where groups are to be bounded apart, and the route cannot."""
+        if groups is not None and self.certificate != "held-out":
+            raise OptionError(
+                "The errors in each group are counted, from above and from below: that is "
+                f"certificate='held-out', not {self.certificate!r}."
+            )
 
     def check_classes(self, names: Sequence[str], truth: NDArray[np.int64]) -> None:
         """Raise where classes or labels are to be bounded apart, and cannot be.

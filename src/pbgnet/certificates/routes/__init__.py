@@ -1,7 +1,9 @@
 """Routes to a bound: each an object in a file of its own, all in one registry."""
 
 from pbgnet.certificates.routes.base import (
+    ACCURACY,
     ANSWERED_ERROR_RATE,
+    COUNTED,
     ERROR_RATE,
     HAMMING_LOSS,
     LINEAR_LOSS,
@@ -18,14 +20,14 @@ from pbgnet.certificates.routes.claim import (
     Claim,
     Event,
     balanced_bound,
-    class_events,
-    label_events,
+    largest_difference,
     make_claim,
 )
 from pbgnet.certificates.routes.measured import Measured, Sample
 from pbgnet.certificates.routes.pac_bayes import FIXED_GRID
 from pbgnet.certificates.routes.registry import (
     CANDIDATES,
+    COUNT_BELOW,
     HELD_OUT_LOSS,
     ROUTES,
     SELECTIVE,
@@ -40,9 +42,12 @@ from pbgnet.certificates.routes.selection import (
 )
 
 __all__ = [
+    "ACCURACY",
     "ANSWERED_ERROR_RATE",
     "ANY_ERROR",
     "CANDIDATES",
+    "COUNTED",
+    "COUNT_BELOW",
     "ERROR_RATE",
     "FIXED_GRID",
     "HAMMING_LOSS",
@@ -53,6 +58,7 @@ __all__ = [
     "MOST_THRESHOLDS",
     "ROUTES",
     "SELECTIVE",
+    "UNANSWERED_RATE",
     "Claim",
     "Event",
     "Evidence",
@@ -63,12 +69,10 @@ __all__ = [
     "SelectionEvidence",
     "SelectionSettings",
     "Settings",
-    "UNANSWERED_RATE",
     "balanced_bound",
     "candidates_of",
     "certified_place",
     "check_selection",
-    "class_events",
-    "label_events",
+    "largest_difference",
     "make_claim",
 ]

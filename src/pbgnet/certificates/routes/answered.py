@@ -39,12 +39,13 @@ class Selective(Route):
         if foresight.scores is None:
             raise DomainError("Thresholds are placed by scores of prior rows, and there are none.")
         if foresight.coverage is not None:
-            return SelectionSettings((threshold_for(foresight.scores, foresight.coverage),))
+            threshold = threshold_for(foresight.scores, foresight.coverage)
+            return SelectionSettings((threshold,), coverage=foresight.coverage)
         assert foresight.max_error is not None
         thresholds = score_thresholds(
             foresight.scores, foresight.n, foresight.max_error, foresight.delta, lowest=0.0
         )
-        return SelectionSettings(thresholds, foresight.max_error, spread_starts(len(thresholds)))
+        return SelectionSettings(thresholds, foresight.max_error, starts=spread_starts(len(thresholds)))
 
     def chosen(self, settings: SelectionSettings) -> tuple[str, ...]:
         """Name the thresholds."""

@@ -19,11 +19,17 @@ from pbgnet.records import PositiveCount, Record
 
 LINEAR_LOSS = "linear loss"
 ERROR_RATE = "error rate"
+ACCURACY = "accuracy"
+"""The rate of right answers: an upper limit of it is a lower one of the error rate."""
 HAMMING_LOSS = "hamming loss"
 """The share of labels that are wrong, where a row has several."""
 ANSWERED_ERROR_RATE = "error rate of answered rows"
 UNANSWERED_RATE = "rate of unanswered rows"
 """Of a classifier that answers only where it is sure."""
+
+
+COUNTED = (ERROR_RATE, ACCURACY, ANSWERED_ERROR_RATE, UNANSWERED_RATE)
+"""What is counted, row by row; all else is a loss with a mean."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class Route(ABC):
     summary: ClassVar[str]
     """What it proves, in a line of the table of routes."""
     quantity: ClassVar[str]
-    """What it bounds: `ERROR_RATE` or `LINEAR_LOSS`."""
+    """What it bounds: `ERROR_RATE`, `ACCURACY` or `LINEAR_LOSS`."""
     predictors: ClassVar[tuple[str, ...]]
     """Of what; a count needs a predictor that was fixed beforehand."""
     hamming_loss_of: ClassVar[tuple[str, ...]] = ()
@@ -163,7 +169,7 @@ class Route(ABC):
     def bounds(self, quantity: str, predictor: str) -> bool:
         """Whether it can bound this quantity of this predictor."""
         if predictor == self.any_loss_of:
-            return quantity not in (ERROR_RATE, ANSWERED_ERROR_RATE, UNANSWERED_RATE)
+            return quantity not in COUNTED
         if quantity == HAMMING_LOSS:
             return predictor in self.hamming_loss_of
         return quantity == self.quantity and predictor in self.predictors

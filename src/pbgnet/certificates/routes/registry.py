@@ -14,7 +14,7 @@ from pbgnet.certificates.routes.base import (
 from pbgnet.certificates.routes.betting import Betting
 from pbgnet.certificates.routes.catoni_mixture import CatoniMixture
 from pbgnet.certificates.routes.chernoff import Chernoff
-from pbgnet.certificates.routes.clopper_pearson import ClopperPearson
+from pbgnet.certificates.routes.clopper_pearson import ClopperPearson, ClopperPearsonLower
 from pbgnet.certificates.routes.disagreement import Disagreement
 from pbgnet.certificates.routes.doubled import Doubled
 from pbgnet.certificates.routes.seeger import Seeger
@@ -28,6 +28,7 @@ ROUTES: dict[str, Route] = {
         Doubled(),
         Vote(),
         ClopperPearson(),
+        ClopperPearsonLower(),
         Chernoff(),
         Betting(),
         Disagreement(),
@@ -76,6 +77,8 @@ posterior both follow from one bound; what is counted has settings, and shares o
 
 SELECTIVE = {ANSWERED_ERROR_RATE: "fixed-sequence", UNANSWERED_RATE: "unanswered-count"}
 """The routes to what is claimed of a predictor that answers only where it is sure, in their order."""
+COUNT_BELOW = "clopper-pearson-lower"
+"""The route to a lower limit of an error rate that is counted."""
 
 HELD_OUT_LOSS = "betting"
 """The route to the expected loss of a classifier of which nothing is known but its losses."""

@@ -11,7 +11,7 @@ from pbgnet.bounds import binomial_tail, last_certified
 from pbgnet.certificates.routes.base import Evidence, Settings
 from pbgnet.certificates.routes.measured import Measured
 from pbgnet.exceptions import DomainError, OptionError
-from pbgnet.records import Count, Limits, OpenProbability
+from pbgnet.records import Count, Limits, OpenProbability, Probability
 from pbgnet.validation import positive_real
 
 MOST_THRESHOLDS = 256
@@ -32,8 +32,8 @@ def check_selection(max_error: Any, coverage: Any, name: str = "max_error") -> b
     """
     if max_error is not None and coverage is not None:
         raise OptionError(
-            f"{name} and coverage: ask for one of them. With {name} as many rows are answered as can be, with "
-            "coverage a given share, as well as can be."
+            f"{name} and coverage: ask for one of them. With {name} as many rows are answered as can be, "
+            "with coverage a given share, as well as can be."
         )
     if max_error is not None and not positive_real(name, max_error) < 1.0:
         raise DomainError(
@@ -58,12 +58,15 @@ class SelectionSettings(Settings):
     target : float or None
         What the error rate among answered rows is to be at most; None where there is one threshold, whose
         error rate is bounded as it is.
+    coverage : float or None
+        The share of rows that a single threshold was to answer, where it was placed so.
     starts : tuple of int
         Places of thresholds where the walk through them begins, or begins anew.
     """
 
     thresholds: Annotated[tuple[float, ...], Limits(longest=MOST_THRESHOLDS)]
     target: OpenProbability | None = None
+    coverage: Probability | None = None
     starts: Counts = (0,)
 
     def __post_init__(self) -> None:
@@ -73,6 +76,8 @@ class SelectionSettings(Settings):
         rising = all(a < b for a, b in pairwise(self.starts))
         if not self.starts or not rising or self.starts[-1] >= len(self.thresholds):
             raise DomainError("starts must be places of thresholds, each behind the one before it.")
+        if self.target is not None and self.coverage is not None:
+            raise DomainError("A threshold is found by a target or placed by a coverage, not by both.")
         if self.target is None and len(self.thresholds) > 1:
             raise DomainError("Without a target there is one threshold, which was settled beforehand.")
 
