@@ -272,18 +272,15 @@ class PBGNetClassifier(CertifiedClassifier):
         self.objective = objective
         self.constant = constant
         self.certificate = certificate
-        self.class_conditional = class_conditional
-        self.confusion = confusion
+        self.class_conditional, self.confusion = class_conditional, confusion
         self.max_error, self.coverage = max_error, coverage
-        self.n_restarts = n_restarts
-        self.n_priors = n_priors
+        self.n_restarts, self.n_priors = n_restarts, n_priors
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
         self.weight_decay = weight_decay
         self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+        self.device, self.verbose = device, verbose
 
     def _sets_rows_apart(self) -> bool:
         return self._is_ensemble() or ALGORITHMS[self.algorithm].uses_prior_rows

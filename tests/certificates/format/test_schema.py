@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from tests.certificates.conftest import Reads, build_model, make_data
 
-from pbgnet.certificates import Certificate, certificate_schema, certify, certify_by_disagreement
+from pbgnet.certificates import (
+    Certificate,
+    certificate_schema,
+    certify,
+    certify_by_disagreement,
+    certify_selective,
+)
 from pbgnet.certificates.classifier import ExportedNetwork
 from pbgnet.certificates.routes import ROUTES
 from pbgnet.exceptions import DamagedFileError
@@ -50,6 +56,7 @@ def issued():
         **{f"network {k}": model.certificate for k, (model, *_) in enumerate(networks)},
         "classifier": certify(known, x, y).certificate,
         "classes and loss": certify(known, x, y, loss="brier", class_conditional=True).certificate,
+        "answers some rows": certify_selective(known, x, y, error=0.5).certificate,
         "groups": certify(known, x, y, groups=["a", "b"] * 20).certificate,
         "disagreement": certify_by_disagreement(vote, Exported().predict, fresh).certificate,
         "exported": certify_by_disagreement(vote, Exported(), fresh, n_models=2).certificate,

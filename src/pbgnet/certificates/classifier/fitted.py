@@ -102,8 +102,7 @@ def certify_fitted(
         place = partial(selection.settings, scores.quantity, values.size)
     measured = Measured(np.asarray(predictions != truth), scores=None if scores is None else scores.values)
     counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
-    wanted = counted.wanted(by_class, bool(confusion))
-    delta = split_delta(delta_of(confidence), n_models)
+    wanted, delta = counted.wanted(by_class, bool(confusion)), split_delta(delta_of(confidence), n_models)
     claims, choices = count_claims(counted, wanted, delta, fit.chosen, place)
     certificate = issue_for_answers(
         confidence=confidence,

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.losses import RowLosses
 from pbgnet.certificates.classifier.scores import RowScores, Scores, measure_scores
-from pbgnet.certificates.data import Classes, Label, Split, fingerprint_json, fingerprint_split
+from pbgnet.certificates.data import (
+    Classes,
+    Label,
+    Split,
+    fingerprint_array,
+    fingerprint_json,
+    fingerprint_split,
+)
 from pbgnet.certificates.format import (
     Certificate,
     ClassifierSubject,
@@ -199,7 +206,9 @@ class CertifiedPredictions:
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as plain JSON-able values; the certificate has its own form."""
         exported = None if self.exported is None else self.exported.to_dict()
-        content = _content(self.classes, self.predictions, self.reference, self.losses, self.scores)
+        content = _content(self.classes, self.predictions, self.reference, self.losses)
+        if self.scores is not None:
+            content["scores"] = self.scores.to_dict()
         rows = {} if self.split is None else {"prior_rows": self.split.prior_rows.tolist()}
         return {**content, "exported": exported, **rows}
 
@@ -255,7 +264,10 @@ def fingerprint_predictions(
     scores: RowScores | None = None,
 ) -> str:
     """Fingerprint the answers of a classifier, those of the vote it is compared with, losses and scores."""
-    return fingerprint_json(_content(classes, predictions, reference, losses, scores))
+    content = _content(classes, predictions, reference, losses)
+    if scores is not None:  # as bytes: to write a million numbers takes a second
+        content["scores"] = {"quantity": scores.quantity, "values": fingerprint_array(scores.values)}
+    return fingerprint_json(content)
 
 
 def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64]:
@@ -290,7 +302,6 @@ def _content(
     predictions: NDArray[np.int64],
     reference: NDArray[np.int64] | None,
     losses: RowLosses | None,
-    scores: RowScores | None = None,
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -299,5 +310,4 @@ def _content(
         "predictions": predictions.tolist(),
         "reference": None if reference is None else reference.tolist(),
         "losses": None if losses is None else losses.to_dict(),
-        **({} if scores is None else {"scores": scores.to_dict()}),
     }
