@@ -51,6 +51,7 @@ from pbgnet.certificates.format import (
     PreprocessingRecord,
     PriorRecord,
     certificate_schema,
+    round_down,
     round_up,
 )
 from pbgnet.certificates.network import (
@@ -134,6 +135,7 @@ __all__ = [
     "load_predictions",
     "make_claim",
     "read_groups",
+    "round_down",
     "round_up",
     "row_fingerprints",
     "save_model",
