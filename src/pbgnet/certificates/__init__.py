@@ -56,6 +56,7 @@ from pbgnet.certificates.format import (
     PreprocessingRecord,
     PriorRecord,
     certificate_schema,
+    round_down,
     round_up,
 )
 from pbgnet.certificates.network import (
@@ -156,6 +157,7 @@ __all__ = [
     "make_claim",
     "measure_scores",
     "read_groups",
+    "round_down",
     "round_up",
     "row_fingerprints",
     "save_model",

@@ -105,6 +105,7 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
         rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
     rows += _of_classes(certificate.confusion, "pairs")
     rows += _of_answers(certificate)
+    rows += _of_groups(certificate)
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "disagreement" if isinstance(certificate.subject, DisagreementSubject) else "error rate"
@@ -162,6 +163,24 @@ def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:
         told.append((f"  in class {claim.given_class}{answered}", round_up(claim.value)))
     if others := ordered[len(shown) :]:
         told.append((f"  in each of the {len(others)} other {kind}", round_up(others[0].value)))
+    return told
+
+
+def _of_groups(certificate: "Certificate") -> list[tuple[str, str]]:
+    """Return the certified interval of each group, with its rows, and the largest difference; all groups."""
+    from pbgnet.certificates import round_down, round_up
+
+    small = {size.name for size in certificate.small_groups}
+    told = [
+        (
+            f"  in group {group.name}",
+            f"{round_down(group.lower)} to {round_up(group.upper)}  ({group.n_errors} of {group.n})"
+            + ("  small" if group.name in small else ""),
+        )
+        for group in certificate.by_group
+    ]
+    if (difference := certificate.largest_group_difference) is not None:
+        told.append(("  between any two groups, at most", round_up(difference)))
     return told
 
 

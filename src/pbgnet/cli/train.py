@@ -43,11 +43,19 @@ ClassWeight = Annotated[
 PriorTraining = Annotated[
     str, typer.Option(metavar="NAME", help="How pbgnet_pre trains its prior: auto, paper or thorough.")
 ]
-Groups = Annotated[
+KeepTogether = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
         help="Rows with one value of it, as of one customer, stay together when rows are set apart.",
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Also bound the error rate in each group that this column names, and how far two groups differ: "
+        "the held-out route. With --drop it is no feature.",
     ),
 ]
 # Options by the name of the parameter they set: of all classifiers, and of networks alone.
@@ -227,8 +235,9 @@ def train(
     confusion: Confusion = False,
     max_error: MaxError = None,
     coverage: Coverage = None,
-    prior_fraction: PriorFraction = 0.5,
     groups: Groups = None,
+    prior_fraction: PriorFraction = 0.5,
+    keep_together: KeepTogether = None,
     n_priors: Priors = 1,
     restarts: Restarts = 1,
     seed: Seed = 0,
@@ -263,6 +272,7 @@ def train(
         overwrite=overwrite,
         compare=compare,
         groups=groups,
+        keep_together=keep_together,
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )

@@ -57,7 +57,8 @@ def verify_model(
     check_column("target", reading.target, frame.columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return recompute(loaded, table, label_column(frame, reading.target, data))
+        labels = label_column(frame, reading.target, data)
+        return recompute(loaded, table, labels, groups=reading.given_groups(frame))
 
 
 def read_as_certified(

@@ -19,6 +19,7 @@ from pbgnet.report.bars import ErrorCount
 from pbgnet.report.class_facts import KeyNumber, class_numbers, listed, routes, title, told_apart
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
+from pbgnet.report.group_chart import group_numbers
 
 
 def classifier_values(
@@ -81,6 +82,7 @@ def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
         ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
         *class_numbers(certificate),
         *answering_numbers(certificate),
+        *group_numbers(certificate),
     ]
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))

@@ -28,6 +28,7 @@ from pbgnet.report.confusion import confusion_matrix
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
 from pbgnet.report.effect_charts import effect_sections, points
 from pbgnet.report.effects import column_effects
+from pbgnet.report.group_chart import group_numbers
 
 MOST_LISTED = 40  # columns whose importance is told in numbers
 
@@ -131,6 +132,7 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
         ("error-rate", round_up(certificate.error_rate.value), "bound on the error rate", True),
         *class_numbers(certificate),
         *answering_numbers(certificate),
+        *group_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
         ("errors", f"{inputs.empirical_error_rate:.4f}", errors, False),
         *_majority_number(certificate),

@@ -201,6 +201,16 @@ def test_classes_are_bounded_besides(model, data):
     assert verify(certified, data[2], data[3], model=model).ok
 
 
+def test_groups_are_bounded_besides(model, data):
+    groups = np.where(np.arange(len(data[3])) % 3, "a", "b")
+    certified = certify_selective(model, data[2], data[3], error=0.05, groups=groups)
+    certificate = certified.certificate
+    assert certificate.threshold is not None
+    assert certificate.answered_error_rate.delta == pytest.approx(0.05 / 6)
+    assert len(certificate.by_group) == 2
+    assert verify(certified, data[2], data[3], model=model, groups=groups).ok
+
+
 class TestTies:
     def test_equal_scores_are_answered_together(self):
         X = np.repeat([[0.0], [1.0], [2.0]], 400, axis=0) + 0.0

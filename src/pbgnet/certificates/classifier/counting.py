@@ -259,17 +259,16 @@ def count_claims(
     chosen: tuple[str, ...] = (),
     thresholds: Callable[[float], SelectionSettings] | None = None,
 ) -> tuple[tuple[Claim, ...], Choices]:
-    """Bound the error rate over all rows, and all else that is asked for, at equal shares of delta.
+    """Bound the error rate over all rows, and all else that is asked for, each at its share of delta.
 
     Returns the claims, and what was chosen for them: on the prior rows, as is told, and by the shares. Where
     only some rows are answered, `thresholds` places the thresholds for a share of delta.
     """
     choices = held_out_choices(wanted, chosen)
-    share = split_delta(delta, choices.n_shares)
     claims = []
     for claimed in (OVERALL, *wanted.claims):
         quantity, event = claimed
-        rows = counted.among(event)
+        share, rows = wanted.delta_of(event, delta, choices.n_shares), counted.among(event)
         if event.given_class is not None:
             check_class_size(event.given_class, rows.n)
         settings = None if quantity in COUNTED else loss_settings(rows.n, share)
@@ -356,5 +355,4 @@ def held_out_choices(wanted: Wanted, chosen: tuple[str, ...] = ()) -> Choices:
     """Return what is chosen for the count of errors: what the prior rows chose, and one share per claim."""
     if (wanted.class_conditional or wanted.confusion) and len(wanted.names) < 2:
         raise OptionError("class_conditional and confusion need rows of at least two classes.")
-    union = wanted.union(1)
-    return Choices("held-out", chosen, () if union is None else (union,), ("clopper-pearson",))
+    return Choices("held-out", chosen, wanted.unions(1), ("clopper-pearson",))

@@ -4,7 +4,7 @@ from pbgnet.certificates.format.certificate import Certificate, differences
 from pbgnet.certificates.format.claim_list import Claimed, Wanted, class_events
 from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software
 from pbgnet.certificates.format.majority import MajorityAnswer, never_answered
-from pbgnet.certificates.format.numbers import round_up
+from pbgnet.certificates.format.numbers import round_down, round_up
 from pbgnet.certificates.format.schema import certificate_schema
 from pbgnet.certificates.format.shares import Choices, Union
 from pbgnet.certificates.format.subjects import (
@@ -50,5 +50,6 @@ __all__ = [
     "class_events",
     "differences",
     "never_answered",
+    "round_down",
     "round_up",
 ]

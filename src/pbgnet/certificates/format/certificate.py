@@ -247,7 +247,10 @@ class Certificate(Record):
     @property
     def small_groups(self) -> tuple[GroupSize, ...]:
         """The groups with so few certified rows that little could be said of them, whatever their errors."""
-        return () if self.groups is None else small_groups(self.groups, self.error_rate.delta)
+        if self.groups is None:
+            return ()
+        share = next((claim.delta for claim in self.claims if claim.group is not None), self.delta)
+        return small_groups(self.groups, share)
 
     @property
     def delta_plan(self) -> DeltaPlan:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pbgnet.bounds import split_delta
 from pbgnet.certificates.format.shares import Union
 from pbgnet.certificates.routes import (
     ACCURACY,
@@ -38,6 +39,9 @@ class Claimed(NamedTuple):
         if self.quantity in (ERROR_RATE, ACCURACY):
             return COUNT_BELOW if self.quantity == ACCURACY else headline
         return HELD_OUT_LOSS
+
+
+GROUPS = "the limits, upper and lower, of the error rate in each group"
 
 
 class Part(NamedTuple):
@@ -74,8 +78,8 @@ class Wanted:
     >>> wanted = Wanted(("'no'", "'yes'"), groups=("'a'", "'b'"))
     >>> [str(claimed) for claimed in wanted.claims[:2]]
     ["error rate in group 'a'", "accuracy in group 'a'"]
-    >>> wanted.union(1).count
-    5
+    >>> [union.count for union in wanted.unions(1)], wanted.delta_of(wanted.claims[0].event, 0.08, 2)
+    ([2], 0.0099...)
     """
 
     names: tuple[str, ...]
@@ -128,7 +132,7 @@ class Wanted:
             Part("that of each class", _error_rates(by_class[:n])),
             Part("the cells of the confusion matrix", _error_rates(by_class[n:])),
             Part("the error rate of each label", _error_rates(label_events(self.names, self.per_label))),
-            Part("the limits, upper and lower, of the error rate in each group", tuple(of_groups)),
+            Part(GROUPS, tuple(of_groups)),
             Part("that of answered rows and the rate of unanswered ones", tuple(of_answers)),
             Part("the expected loss", () if self.loss is None else (Claimed(self.loss, ANY_ERROR),)),
         ]
@@ -139,10 +143,16 @@ class Wanted:
         """All that is bounded besides what the route claims over all rows, in the order of a certificate."""
         return tuple(claimed for part in self.parts for claimed in part.claims)
 
-    def union(self, n_overall: int) -> Union | None:
-        """Return what delta is divided for: the claims over all rows that cost a share each, and all others.
+    def unions(self, n_overall: int) -> tuple[Union, ...]:
+        """Return what delta is divided for; empty where there is one claim alone.
 
-        None where there is one claim alone.
+        How many groups there are may depend on the certified rows, so that no other claim may have a share
+        that depends on it: the limits of all groups together have half of delta.
+
+        Parameters
+        ----------
+        n_overall : int
+            Number of claims over all rows that cost a share each.
         """
         words = [
             "the share of rows with any wrong label"
@@ -150,11 +160,31 @@ class Wanted:
             else "the error rate over all rows"
         ]
         words += ["the Hamming loss"] * (n_overall > 1)
-        words += [part.words for part in self.parts]
-        if len(words) == 1:
-            return None
+        fixed = [part for part in self.parts if part.words != GROUPS]
+        words += [part.words for part in fixed]
         told = " and ".join(words[:2]) + "".join(f", and {more}" for more in words[2:])
-        return Union(told, n_overall + len(self.claims))
+        count = n_overall + sum(len(part.claims) for part in fixed)
+        shared = (Union(told, count),) if len(words) > 1 else ()
+        if not self.groups:
+            return shared
+        groups = f"{GROUPS}, which have equal parts of one half together, and all else"
+        return (Union(groups, 2), *shared)
+
+    def delta_of(self, event: Event, delta: float, n_shares: int) -> float:
+        """Return the share of a claim, of what a prior has of delta.
+
+        Parameters
+        ----------
+        event : Event
+            What the claim speaks of.
+        delta : float
+            What the prior has.
+        n_shares : int
+            Into how many parts the choices divide it: the product of their unions.
+        """
+        if event.group is None:
+            return split_delta(delta, n_shares)
+        return split_delta(split_delta(delta, 2), 2 * max(1, len(self.groups)))
 
 
 def _error_rates(events: Iterable[Event]) -> tuple[Claimed, ...]:

@@ -87,7 +87,9 @@ def summary_of_groups(certificate: "Certificate") -> str:
     if not limits:
         return ""
     worst = max(limits, key=lambda group: group.upper)
-    told = f", at most {percent_up(worst.upper)} % in every group"
+    told = (
+        f", at most {percent_up(worst.upper)} % in every group (the largest for {worst.name}, {worst.n} rows)"
+    )
     if difference is not None:
         told += f", and no two groups more than {percent_up(difference)} points apart"
     return told

@@ -23,7 +23,7 @@ def round_down(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> from pbgnet.certificates.format.numbers import round_down
+    >>> from pbgnet.certificates import round_down
     >>> round_down(0.04009)
     '0.0400'
     """

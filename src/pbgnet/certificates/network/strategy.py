@@ -184,10 +184,9 @@ def decide(situation: Situation, terms: Terms) -> Decision:
     winner = min(candidates, key=lambda name: rates[name])
     claims = [situation.claim(proposal, share) for proposal in proposals[winner]]
     headline = proposals[winner][-1]
-    claims += [
-        situation.claim(headline.beside(claimed, foresight), share, claimed.event)
-        for claimed in wanted.claims
-    ]
+    for claimed in wanted.claims:
+        part = wanted.delta_of(claimed.event, terms.delta_per_prior, choices.n_shares)
+        claims.append(situation.claim(headline.beside(claimed, foresight), part, claimed.event))
     exact = replace(situation, sample=None)
     discarded = winner == "held-out" and situation.has_posterior
     proposed = others_than(winner, foresight, several, discarded=discarded)
@@ -250,8 +249,7 @@ def unions(terms: Terms, candidates: tuple[str, ...], wanted: Wanted) -> tuple[U
         paid.append(Union(f"the routes looked at ({' and '.join(candidates)})", len(candidates)))
     # What is counted of several labels over all rows is two claims; of a posterior both follow from one.
     counts_labels = wanted.several_labels and "held-out" in candidates
-    if (claims := wanted.union(2 if counts_labels else 1)) is not None:
-        paid.append(claims)
+    paid += wanted.unions(2 if counts_labels else 1)
     if terms.sampled:
         paid.append(Union("the draws of the sampled risk and the bound", 2))
     return tuple(paid)

@@ -45,9 +45,9 @@ def check_delta(case: Case) -> Outcome:
     stated = case.certificate
     delta = delta_of(stated.confidence)
     per_prior = split_delta(delta, stated.n_priors)
-    share = split_delta(per_prior, stated.choices.n_shares)
+    asked, n_shares = Wanted((), groups=case.claimed_groups), stated.choices.n_shares
     expected = [repr(claim.delta) for claim in stated.claims]
-    found = [repr(share)] * len(expected)
+    found = [repr(asked.delta_of(claim.event, per_prior, n_shares)) for claim in stated.claims]
     shares = ", ".join(dict.fromkeys(expected)), ", ".join(dict.fromkeys(found))
     if isinstance(stated.subject, DisagreementSubject):
         shares = (
