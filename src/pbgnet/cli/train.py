@@ -58,6 +58,9 @@ Groups = Annotated[
         "the held-out route. With --drop it is no feature.",
     ),
 ]
+OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together")
+"""Options that are not of the classifier."""
+
 # Options by the name of the parameter they set: of all classifiers, and of networks alone.
 SHARED = {
     "confidence": "confidence",
@@ -268,11 +271,7 @@ def train(
         data,
         reading_of(given),
         out,
-        test=test,
-        overwrite=overwrite,
-        compare=compare,
-        groups=groups,
-        keep_together=keep_together,
+        **{name: given[name] for name in OF_THE_RUN},
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )

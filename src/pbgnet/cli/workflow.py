@@ -123,14 +123,9 @@ def train_model(
     stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
     compared = measure_comparison(model, X, y, data) if compare else None
-    page = render_report(
-        model,
-        history,
-        X,
-        y,
-        tested=None if tested is None else tested.counts,
-        compared=None if compared is None else compared.named,
-    )
+    counts = None if tested is None else tested.counts
+    others = None if compared is None else compared.named
+    page = render_report(model, history, X, y, tested=counts, compared=others)
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
         _write(model, fresh)
