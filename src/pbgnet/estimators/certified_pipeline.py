@@ -220,7 +220,8 @@ def make_certified_pipeline(
     prior_fraction : float, optional
         Share of the rows set apart for preprocessing and prior, or fit.
     **settings
-        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `n_models`, `random_state`.
+        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `max_error`, `coverage`,
+        `n_models`, `random_state`.
         Our own classifiers have them themselves.
 
     Examples
