@@ -122,7 +122,13 @@ def _kept(certified: CertifiedModel | CertifiedPredictions) -> list[Claim]:
 def _beside(certified: CertifiedModel | CertifiedPredictions) -> tuple[Any, ...]:
     """Return what stands beside the claims, or follows from them."""
     certificate = certified.certificate
-    return certificate.yardstick, certificate.shortcomings, certificate.balanced_error_rate
+    return (
+        certificate.yardstick,
+        certificate.shortcomings,
+        certificate.balanced_error_rate,
+        certificate.groups,
+        certificate.largest_group_difference,
+    )
 
 
 def answers_of(certified: CertifiedModel | CertifiedPredictions, X: Any) -> str:  # noqa: N803

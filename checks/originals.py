@@ -119,6 +119,19 @@ def classifier() -> Original:
     )
 
 
+def grouped_classifier() -> Original:
+    """A classifier whose errors are counted by groups that were given row by row."""
+    data, groups = numbers(), ["a", "b", "b", None, "a"] * (N // 5)
+    return Original(certify(Steps(), *data, groups=groups), data, given={"model": Steps(), "groups": groups})
+
+
+def grouped_network() -> Original:
+    """A network whose errors are counted by groups."""
+    groups = np.arange(N) % 3
+    made = a_network(numbers(), (), 24, certificate="held-out", groups=groups)
+    return Original(made.certified, made.data, given={"groups": groups})
+
+
 def disagreement() -> Original:
     """A classifier that was compared with a network."""
     vote = plain_network().certified
@@ -134,5 +147,7 @@ ORIGINALS: dict[str, Callable[[], Original]] = {
     "network with margins": network_with_margins,
     "sampled network": sampled_network,
     "classifier": classifier,
+    "classifier by group": grouped_classifier,
+    "network by group": grouped_network,
     "disagreement": disagreement,
 }

@@ -18,7 +18,7 @@ from scipy import stats
 from checks.subjects import SUBJECTS, Issued, Subject
 from checks.worlds import WORLDS
 from pbgnet.certificates import ROUTES, Claim, Foresight
-from pbgnet.certificates.routes import ERROR_RATE, Measured
+from pbgnet.certificates.routes import COUNTED, ERROR_RATE, Measured
 from pbgnet.exceptions import LabelError
 
 CONFIDENCE = 0.7
@@ -160,8 +160,8 @@ class Coin:
         """Return what a route bounds, for each probability of an error."""
         if route == "disagreement":
             return np.minimum(1.0, self.reference_bound + p)
-        if ROUTES[route].quantity == ERROR_RATE:
-            return p
+        if ROUTES[route].quantity in COUNTED:
+            return p if ROUTES[route].quantity == ERROR_RATE else 1.0 - p
         return p * (1.0 - self.wrong) / 2.0 + (1.0 - p) * (1.0 - self.right) / 2.0
 
     def failure_rates(self, route: str, p: np.ndarray, delta: float, learned: bool) -> np.ndarray:

@@ -92,14 +92,23 @@ class Oracle:
     def truth(self, claim: Claim) -> float:
         """Return the true value of what a claim bounds."""
         given = None if claim.given_class is None else int(claim.given_class)
-        values = self.wrong if claim.quantity == "error rate" else self.losses(claim.quantity)
-        return self.world.mean(values, given)
+        group = None if claim.group is None else int(claim.group)
+        counted = {"error rate": self.wrong, "accuracy": 1.0 - self.wrong}
+        values = counted[claim.quantity] if claim.quantity in counted else self.losses(claim.quantity)
+        return self.world.mean(values, given, group)
 
 
 def one_classifier(world: World, rng: np.random.Generator, confidence: float, **options: Any) -> Issued:
     """Count the errors of a classifier, with what else is asked for."""
     oracle = Oracle(world, rng)
     certified = certify(oracle, *world.draw(world.n, rng), confidence, **options)
+    return Issued(certified.certificate, oracle.truth)
+
+
+def by_group(world: World, rng: np.random.Generator, confidence: float, **options: Any) -> Issued:
+    """Count the errors of a classifier in each group of rows, from above and from below."""
+    oracle, (rows, labels) = Oracle(world, rng), world.draw(world.n, rng)
+    certified = certify(oracle, rows, labels, confidence, groups=world.groups(rows), **options)
     return Issued(certified.certificate, oracle.truth)
 
 
@@ -215,6 +224,8 @@ SUBJECTS: dict[str, Subject] = {
     "classifier, by class, brier loss": Subject(
         partial(one_classifier, class_conditional=True, loss="brier")
     ),
+    "classifier, by group": Subject(by_group),
+    "classifier, by group and class": Subject(partial(by_group, class_conditional=True)),
     "best of five classifiers": Subject(best_of_five),
     "disagreement with a vote": Subject(disagreement, only_two=True, slow=True),
     "ensemble": Subject(ensemble, only_two=True, slow=True),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pbgnet.certificates import Certificate as Certificate
     from pbgnet.certificates import certify as certify
     from pbgnet.certificates import certify_by_disagreement as certify_by_disagreement
+    from pbgnet.certificates import certify_selective as certify_selective
     from pbgnet.certificates import load_model as load_model
     from pbgnet.certificates import save_model as save_model
     from pbgnet.certificates import verify as verify
@@ -36,6 +37,7 @@ _ROOMS = {
         "Certificate",
         "certify",
         "certify_by_disagreement",
+        "certify_selective",
         "load_model",
         "save_model",
         "verify",

@@ -107,6 +107,10 @@ class ClassNeverAnsweredWarning(PBGNetWarning):
     """A class that certified rows have is answered on none of them."""
 
 
+class SmallGroupWarning(PBGNetWarning):
+    """A group has so few certified rows that little could be said of it, whatever their errors."""
+
+
 class ConstantLabelWarning(PBGNetWarning):
     """One of several labels is that of all rows that a classifier is trained on, or of none."""
 

@@ -21,6 +21,12 @@ LONGEST_LIST = 2**20
 """No list of an honest record has more items; a longer one is refused before it is read."""
 
 
+ABSENT_IF_NONE = {"absent if None": True}
+"""Metadata of a field, None by default, whose key is left out where it is None.
+
+For keys that were added later: files without them are read, and written back, as they are."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """The range of a field, as part of its type: ``n: Annotated[int, Limits(low=1)]``.
@@ -94,7 +100,12 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON-able values."""
         head = {"kind": self.kind} if self.kind else {}
-        return head | {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        absent = {name for name in _absent_if_none(type(self)) if getattr(self, name) is None}
+        return head | {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in absent
+        }
 
     @classmethod
     def from_dict(cls, data: object, where: str = "") -> Self:
@@ -106,6 +117,12 @@ class Record:
             For unknown or missing keys, wrong types, NaN and numbers out of range; names the key.
         """
         names, hints = [field.name for field in dataclasses.fields(cls)], cls.hints_for(data)
+        optional = _absent_if_none(cls)
+        if isinstance(data, dict):
+            nothing = next((name for name in optional if name in data and data[name] is None), None)
+            if nothing is not None:
+                raise DamagedFileError(f"{_join(where, nothing)} must be left out rather than null.")
+            data = dict.fromkeys(optional) | data
         content = read_keys(data, [*(["kind"] if cls.kind else []), *names], where)
         if cls.kind and content["kind"] != cls.kind:
             raise DamagedFileError(
@@ -120,14 +137,15 @@ class Record:
     @classmethod
     def schema(cls, definitions: dict[str, Any]) -> dict[str, Any]:
         """Return the class as an object of JSON Schema; other records it holds are put into `definitions`."""
-        hints = _hints(cls)
+        hints, optional = _hints(cls), _absent_if_none(cls)
         properties: dict[str, Any] = {"kind": {"const": cls.kind}} if cls.kind else {}
         for field in dataclasses.fields(cls):
-            properties[field.name] = _schema_of(hints[field.name], definitions)
+            told = _schema_of(hints[field.name], definitions)
+            properties[field.name] = told["anyOf"][0] if field.name in optional else told
         return {
             "type": "object",
             "properties": properties,
-            "required": list(properties),
+            "required": [name for name in properties if name not in optional],
             "additionalProperties": False,
         }
 
@@ -200,6 +218,19 @@ def _hints(cls: type) -> dict[str, Any]:
     if cls not in _known_hints:
         _known_hints[cls] = typing.get_type_hints(cls, include_extras=True)
     return _known_hints[cls]
+
+
+def _absent_if_none(cls: "type[Record]") -> list[str]:
+    """Return the names of fields whose key is left out where they are None."""
+    if cls not in _known_absent:
+        fields = dataclasses.fields(cls)
+        _known_absent[cls] = [
+            field.name for field in fields if ABSENT_IF_NONE.keys() <= field.metadata.keys()
+        ]
+    return _known_absent[cls]
+
+
+_known_absent: dict[type, list[str]] = {}
 
 
 def _join(where: str, name: str) -> str:

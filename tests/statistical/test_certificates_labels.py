@@ -12,7 +12,7 @@ from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier import LabelAnswers
 from pbgnet.certificates.data import Classes
 from pbgnet.certificates.network import Situation, Terms, delta_of, evaluate, unions
-from pbgnet.certificates.network.strategy import events_of, propose
+from pbgnet.certificates.network.strategy import propose
 from pbgnet.certificates.routes import Foresight
 from pbgnet.networks import AggregatedNetwork, LabelCode
 
@@ -69,7 +69,8 @@ def simulate(world, certificate, *, per_label=False):
     rng = np.random.default_rng(1)
     terms = Terms(CONFIDENCE, certificate=certificate, per_label=per_label)
     delta = terms.delta
-    for union in unions(terms, (certificate,), LABELS, True):
+    wanted = terms.wanted(LABELS, True, None)
+    for union in unions(terms, (certificate,), wanted):
         delta = split_delta(delta, union.count)
     networks = [network_of(PRIOR + step) for step in STEPS]
     at_points = [evaluate(network, POINTS, np.zeros((9, 3), dtype=int), LabelCode(3)) for network in networks]
@@ -85,7 +86,7 @@ def simulate(world, certificate, *, per_label=False):
         best = int(np.argmin([each.risk + each.divergence / N_ROWS for each in found]))
         situation = Situation(found[best], found[0], LABELS)
         claims = [situation.claim(proposal, delta) for proposal in proposals]
-        claims += [situation.claim(proposals[-1], delta, event) for event in events_of(terms, LABELS, True)]
+        claims += [situation.claim(proposals[-1], delta, claimed.event) for claimed in wanted.claims]
         truth = world.risks(networks[0 if certificate == "held-out" else best])
         violated += any(truth[claim.label or claim.quantity] > claim.value for claim in claims)
         optimistic += any(truth[claim.label or claim.quantity] > claim.empirical_risk for claim in claims)

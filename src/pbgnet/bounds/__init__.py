@@ -5,6 +5,14 @@ formulas inside autograd, for training, are in `pbgnet.bounds.differentiable`.
 """
 
 from pbgnet.bounds import differentiable
+from pbgnet.bounds.abstention import (
+    binomial_tail,
+    last_certified,
+    probability_thresholds,
+    score_thresholds,
+    spread_starts,
+    threshold_for,
+)
 from pbgnet.bounds.betting import betting_bound, betting_budget, betting_grid, betting_log_capital
 from pbgnet.bounds.confidence import Constant, log_constant, maurer_xi, split_delta
 from pbgnet.bounds.disagreement import disagreement_bound
@@ -32,6 +40,7 @@ __all__ = [
     "betting_grid",
     "betting_log_capital",
     "binary_kl",
+    "binomial_tail",
     "catoni_bound",
     "catoni_grid",
     "catoni_mixture_bound",
@@ -45,12 +54,17 @@ __all__ = [
     "divide_up",
     "kl_inverse_lower",
     "kl_inverse_upper",
+    "last_certified",
     "log_constant",
     "maurer_xi",
     "mcallester_bound",
+    "probability_thresholds",
     "sampled_risk_ceiling",
+    "score_thresholds",
     "seeger_bound",
     "split_delta",
+    "spread_starts",
+    "threshold_for",
     "tree_divergence",
     "tree_factors",
     "vote_bound",

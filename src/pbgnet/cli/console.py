@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim
+    from pbgnet.certificates import Certificate, CertifiedModel, CertifiedPredictions, Claim
     from pbgnet.report import ErrorCount
 
 # Where the output is not a terminal, tables are this wide.
@@ -104,6 +104,8 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     if certificate.balanced_error_rate is not None:
         rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
     rows += _of_classes(certificate.confusion, "pairs")
+    rows += _of_answers(certificate)
+    rows += _of_groups(certificate)
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "any wrong label" if certificate.of_labels else "error rate"
@@ -133,6 +135,23 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     )
 
 
+def _of_answers(certificate: "Certificate") -> list[tuple[str, str]]:
+    """Return what is certified of rows that are answered, where not all are."""
+    from pbgnet.certificates import round_up
+
+    claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
+    if claim is None or unanswered is None:
+        return []
+    if certificate.threshold is None:
+        return [("rows that are answered", "none: no threshold is certified")]
+    answered = f"{100 * (certificate.answered_share or 0.0):.1f} % of the certified rows"
+    return [
+        ("bound among answered rows", certificate.answered_limit),
+        ("bound on the share left unanswered", round_up(unanswered.value)),
+        ("answered", f"{answered}, those with a score of at least {certificate.threshold:.6g}"),
+    ]
+
+
 def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:
     """Return the bounds on classes, on pairs of them, or on labels; of many, the largest."""
     from pbgnet.certificates import round_up
@@ -146,6 +165,24 @@ def _of_classes(claims: "Sequence[Claim]", kind: str) -> list[tuple[str, str]]:
         told.append((f"  in {one}{answered}", round_up(claim.value)))
     if others := ordered[len(shown) :]:
         told.append((f"  in each of the {len(others)} other {kind}", round_up(others[0].value)))
+    return told
+
+
+def _of_groups(certificate: "Certificate") -> list[tuple[str, str]]:
+    """Return the certified interval of each group, with its rows, and the largest difference; all groups."""
+    from pbgnet.certificates import round_down, round_up
+
+    small = {size.name for size in certificate.small_groups}
+    told = [
+        (
+            f"  in group {group.name}",
+            f"{round_down(group.lower)} to {round_up(group.upper)}  ({group.n_errors} of {group.n})"
+            + ("  small" if group.name in small else ""),
+        )
+        for group in certificate.by_group
+    ]
+    if (difference := certificate.largest_group_difference) is not None:
+        told.append(("  between any two groups, at most", round_up(difference)))
     return told
 
 

@@ -47,8 +47,8 @@ def declare(
             raise OptionError("The purpose is given twice, by --purpose and in the file of --answers.")
         given["purpose"] = purpose
     loaded = load_certified(model)
-    target = load_reading(model, loaded).target
-    declaration = make(loaded, given, folder=model.resolve().name, target=target)
+    targets = load_reading(model, loaded).targets
+    declaration = make(loaded, given, folder=model.resolve().name, targets=targets)
     path, missing = write_declaration(out, declaration, overwrite=overwrite), declaration.open_fields
 
     def show() -> None:

@@ -37,11 +37,12 @@ class TableReading(Record):
     header: bool = True  # whether the first line of a CSV names the columns
     decimal: Annotated[str, Limits(choices=("auto", ".", ","))] = "auto"  # sign before decimals in a CSV
     keep_ids: bool = False  # whether columns that name the rows are features
+    groups: str | None = None  # column of the groups, where it is not a feature
 
     @classmethod
     def from_dict(cls, data: object, where: str = "") -> Self:
         """Read a record; what older ones do not say is as it was then."""
-        older = {"header": True, "decimal": "auto", "keep_ids": False}
+        older = {"header": True, "decimal": "auto", "keep_ids": False, "groups": None}
         return super().from_dict({**older, **data} if isinstance(data, dict) else data, where)
 
     def preprocessor(self, data: Path) -> "TablePreprocessor":
@@ -62,6 +63,10 @@ class TableReading(Record):
         """Return the same with other columns of labels, if given, and further texts for "missing"."""
         texts = tuple(dict.fromkeys((*self.missing, *(missing or ()))))
         return replace(self, targets=tuple(targets or self.targets), missing=texts)
+
+    def given_groups(self, frame: "pd.DataFrame") -> "pd.Series | None":
+        """Return the group of each row, where it is told by a column that is not a feature."""
+        return frame[self.groups] if self.groups is not None and self.groups in frame.columns else None
 
     def training_features(self, frame: "pd.DataFrame") -> "pd.DataFrame":
         """Return the columns to learn from: all but the targets and those dropped."""

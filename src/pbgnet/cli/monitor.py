@@ -117,7 +117,7 @@ def monitor(
     _check_ending("--svg", svg, ".svg")
     _check_log(log, begin=data is not None)
     loaded = load_certified(model)
-    reading = load_reading(model, loaded).amended(target, missing)
+    reading = load_reading(model, loaded).amended(None if target is None else [target], missing)
     with locked(log.absolute().parent):
         watching = _open(log, loaded, reading, reference, alpha)
         taken = {}

@@ -60,7 +60,8 @@ def predict(
     For two classes that is the share of the vote: of the networks drawn from the posterior or, with two or
     more hidden layers, of the paper's tree networks; for more, softmax of the scores. A share is not a
     calibrated probability: 0.999 does not mean that one in a thousand such predictions is wrong. A model of
-    several labels answers 1 or 0 for each, in prediction_LABEL.
+    several labels answers 1 or 0 for each, in prediction_LABEL. A model that was trained with --max-error or
+    --coverage leaves the prediction empty where it is not sure enough, and says so in the column answered.
     """
     import pandas as pd
 
@@ -107,11 +108,16 @@ def _answers(
 ) -> dict[str, "NDArray[Any]"]:
     """Return the columns of the result: the label the vote answers with, and the share of each class.
 
-    Of several labels, 1 or 0 for each.
+    Of several labels, 1 or 0 for each. Where only some rows are answered, which.
     """
+    import numpy as np
+
     shares = model.inputs.shares(output)
     written = shares if decimals is None else shares.round(decimals)
     named = {f"share_{label}": share for label, share in zip(model.classes, written.T, strict=True)}
+    if model.certificate.answered_error_rate is not None:
+        sure = model.inputs.sure_answers(output, model.certificate.threshold)
+        return {"prediction": sure, "answered": np.array([answer is not None for answer in sure]), **named}
     answers = model.inputs.answers(output)
     if not model.inputs.has_several_labels:
         return {"prediction": answers, **named}
@@ -120,7 +126,10 @@ def _answers(
 
 
 def _counts(model: "CertifiedModel", output: "NDArray[np.float64]") -> dict[str, int]:
-    """Return on how many rows the vote answers with each class, or label."""
+    """Return on how many rows the vote answers with each class, or label; and how many it leaves."""
+    if model.certificate.answered_error_rate is not None:
+        sure = model.inputs.sure_answers(output, model.certificate.threshold).tolist()
+        return {str(label): sure.count(label) for label in model.classes} | {"not answered": sure.count(None)}
     answers = model.inputs.answers(output)
     if model.inputs.has_several_labels:
         return dict(zip(map(str, model.classes), answers.sum(axis=0).tolist(), strict=True))

@@ -83,6 +83,7 @@ def _result(
 ) -> Result:
     """Add what is kept beside the certificate: the test set, and other classifiers."""
     tested, compared = load_test_set(folder, loaded), load_comparison(folder, loaded)
+    payload["delta_plan"] = [share._asdict() for share in loaded.certificate.delta_plan.shares]
     payload["test"] = None if tested is None else tested.payload()
     payload["alternatives"] = None if compared is None else compared.payload()
     counts = None if tested is None else tested.counts
@@ -100,6 +101,10 @@ def _show(
     echo()
     certificate = model.certificate
     echo(certificate.yardstick)
+    echo()
+    plan = certificate.delta_plan
+    echo(f"Shares of delta, {plan.delta:g} in all, so that everything holds together:")
+    pairs(plan.lines)
     echo()
     told = {"Predictors:": certificate.predictors, "It assumes:": certificate.assumptions}
     for heading, sentences in told.items():

@@ -52,18 +52,31 @@ ClassWeight = Annotated[
 PriorTraining = Annotated[
     str, typer.Option(metavar="NAME", help="How pbgnet_pre trains its prior: auto, paper or thorough.")
 ]
-Groups = Annotated[
+KeepTogether = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
         help="Rows with one value of it, as of one customer, stay together when rows are set apart.",
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Also bound the error rate in each group that this column names, and how far two groups differ: "
+        "the held-out route. With --drop it is no feature.",
+    ),
+]
+OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together")
+"""Options that are not of the classifier."""
+
 # Options by the name of the parameter they set: of all classifiers, and of networks alone.
 SHARED = {
     "confidence": "confidence",
     "class_conditional": "class_conditional",
     "confusion": "confusion",
+    "max_error": "max_error",
+    "coverage": "coverage",
     "prior_fraction": "prior_fraction",
     "seed": "random_state",
 }
@@ -98,6 +111,18 @@ Confusion = Annotated[
 ]
 PerLabel = Annotated[
     bool, typer.Option("--per-label", help="With several --target: also bound the error rate of each label.")
+]
+MaxError = Annotated[
+    float | None,
+    typer.Option(
+        "--max-error",
+        metavar="X",
+        help="Answer only where sure: as many rows as can be with at most this share of answers wrong.",
+    ),
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option("--coverage", metavar="X", help="Answer only where sure: about this share of rows."),
 ]
 Test = Annotated[
     Path | None,
@@ -244,8 +269,11 @@ def train(
     class_conditional: ClassConditional = False,
     confusion: Confusion = False,
     per_label: PerLabel = False,
-    prior_fraction: PriorFraction = 0.5,
+    max_error: MaxError = None,
+    coverage: Coverage = None,
     groups: Groups = None,
+    prior_fraction: PriorFraction = 0.5,
+    keep_together: KeepTogether = None,
     n_priors: Priors = 1,
     restarts: Restarts = 1,
     seed: Seed = 0,
@@ -276,10 +304,7 @@ def train(
         data,
         reading_of(given),
         out,
-        test=test,
-        overwrite=overwrite,
-        compare=compare,
-        groups=groups,
+        **{name: given[name] for name in OF_THE_RUN},
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )

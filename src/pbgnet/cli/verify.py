@@ -60,7 +60,7 @@ def verify_model(
     y = _labels_to_compare(frame, reading, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return recompute(loaded, table, y)
+        return recompute(loaded, table, y, groups=reading.given_groups(frame))
 
 
 def _labels_to_compare(frame: "pd.DataFrame", reading: TableReading, data: Path) -> Any:

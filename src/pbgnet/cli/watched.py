@@ -70,8 +70,9 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
     for kind, name in (("prediction", columns.prediction), ("id", columns.id), ("group", columns.groups)):
         if name is not None:
             check_column(kind, name, frame.columns)
-    if reading.target is None:
+    if len(reading.targets) != 1:
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
+    target = reading.targets[0]
     names = getattr(loaded, "feature_names", None) or ()
     others = [name for name in (*columns.named, PREDICTION) if name not in names]
     if not names and loaded.certificate.fingerprints.columns is not None:
@@ -84,8 +85,8 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
     else:
         answers, margins = _written_answers(loaded, frame, columns.prediction, data), None
     labels = np.full(len(frame), None, dtype=object)
-    if reading.target in frame.columns:
-        labels = _as_labels(loaded, frame[reading.target], data)
+    if target in frame.columns:
+        labels = _as_labels(loaded, frame[target], data)
     return NewRows(
         table,
         answers,

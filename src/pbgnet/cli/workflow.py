@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,13 @@ from pbgnet.cli.console import echo, show_certificate
 from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
 from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.tables import check_finite, some
+from pbgnet.cli.tables import check_column, check_finite, some
 from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
 from pbgnet.stages import listening
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, SplitRecord
@@ -88,13 +89,15 @@ def train_model(
     compare: bool = False,
     keep: Path | None = None,
     groups: str | None = None,
+    keep_together: str | None = None,
     stages: Stages,
     **parameters: Any,
 ) -> Trained:
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
 
     `models` are names of other classifiers than our networks, of which cross-validation takes the best;
-    `groups` a column whose equal values stay together when rows are set apart.
+    `groups` a column whose values are groups that are bounded apart, be it a feature or not;
+    `keep_together` one whose equal values stay together when rows are set apart.
     The cells of a CSV come as texts, and what a column holds is decided on the prior rows; the types of
     Parquet are in its schema, which no single row can change. What is being done is told to `stages`.
     """
@@ -114,20 +117,16 @@ def train_model(
     from pbgnet.files import replace_folder, write_whole
     from pbgnet.report import render_report
 
-    rule = None if groups is None else _grouped(groups, parameters)
+    reading, told = _with_groups(reading, frame, X, groups)
+    rule = None if keep_together is None else _together(keep_together, parameters)
     with listening(stages):
-        pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, parameters)
+        pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, told, parameters)
     stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
     compared = measure_comparison(model, X, y, data) if compare else None
-    page = render_report(
-        model,
-        history,
-        X,
-        y,
-        tested=None if tested is None else tested.counts,
-        compared=None if compared is None else compared.named,
-    )
+    counts = None if tested is None else tested.counts
+    others = None if compared is None else compared.named
+    page = render_report(model, history, X, y, tested=counts, compared=others)
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
         _write(model, fresh)
@@ -150,6 +149,7 @@ def _fit(
     preprocessor: "TablePreprocessor",
     models: Sequence[str],
     prior_rows: "SplitRecord | None",
+    groups: Any,
     parameters: dict[str, Any],
 ) -> tuple[Any, Any, list[dict[str, Any]]]:
     """Fit a network or other classifiers; return the pipeline, what is certified, and the history."""
@@ -163,16 +163,33 @@ def _fit(
     if models:
         listed = models[0] if len(models) == 1 else list(models)
         others = HeldOutPipeline(listed, preprocessor=preprocessor, **parameters)
-        others.fit(X, y, prior_rows=prior_rows)
+        others.fit(X, y, prior_rows=prior_rows, groups=groups)
         return others, others.certified_predictions_, []
     kind = PBGNetMultilabelClassifier if y.ndim == 2 else PBGNetClassifier
     classifier = kind(**parameters)
     pipeline: Any = make_certified_pipeline(classifier, preprocessor=preprocessor)
-    pipeline.fit(X, y, prior_rows=prior_rows)
+    pipeline.fit(X, y, prior_rows=prior_rows, groups=groups)
     return pipeline, pipeline.certified_model_, pipeline.history_
 
 
-def _grouped(column: str, parameters: dict[str, Any]) -> "SplitRecord":
+def _with_groups(
+    reading: TableReading,
+    frame: "pd.DataFrame",
+    X: "pd.DataFrame",  # noqa: N803
+    column: str | None,
+) -> tuple[TableReading, Any]:
+    """Return how the table is read, and the groups: a feature by its name, another column row by row."""
+    if column is None:
+        return reading, None
+    check_column("group", column, frame.columns)
+    if column in reading.targets:
+        raise OptionError(f"--groups {column!r} is the target: --class-conditional bounds each class.")
+    if column in X.columns:
+        return reading, column
+    return replace(reading, groups=column), frame[column]
+
+
+def _together(column: str, parameters: dict[str, Any]) -> "SplitRecord":
     """Return the rule that keeps rows with one value of a column together."""
     from pbgnet.certificates import by_hash_of
 
@@ -214,6 +231,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for values that would fail only after minutes of work."""
     import torch
 
+    from pbgnet.certificates import check_selection
     from pbgnet.choices import ALGORITHMS, CERTIFICATES, CODES
     from pbgnet.validation import check_name
 
@@ -235,6 +253,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
             raise OptionError(
                 f"{shown} must lie between 0 and 1, e.g. 0.5 or 0.95; got {parameters[option]:g}."
             )
+    check_selection(parameters.get("max_error"), parameters.get("coverage"), "--max-error")
     device = parameters.get("device", "auto")
     if device != "auto" and not (
         device == "cpu" or (device.startswith("cuda") and torch.cuda.is_available())

@@ -55,7 +55,7 @@ def declare(
     answers: Mapping[str, str] | None = None,
     *,
     folder: str = "MODEL",
-    target: str | None = None,
+    targets: Sequence[str] = (),
 ) -> Declaration:
     """Return the declaration of a classifier with a certificate.
 
@@ -67,7 +67,7 @@ def declare(
         What only the user can say, by the keys of `FIELDS`; what is not answered is marked as open.
     folder : str, optional
         Where it is saved, as the commands that verify it are to name it.
-    target : str, optional
+    targets : sequence of str
         The column of the labels, where it is known.
 
     Raises
@@ -91,7 +91,8 @@ def declare(
     advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
     check_kind("certified", certified, CertifiedModel, CertifiedPredictions, advice=advice)
     check_kind("folder", folder, str)
-    check_kind("target", target, str, type(None))
+    for target in targets:
+        check_kind("targets", target, str)
     known = check_answers(answers)
     certificate = certified.certificate
 
@@ -103,12 +104,12 @@ def declare(
         Section("Intended use", asked("purpose", "users", "not_for")),
         Section("Factors", (*asked("factors"), *_factors(certificate))),
         Section("Metrics", (*map(Paragraph, METRICS), *asked("error_costs"))),
-        Section("Evaluation data", (*asked("evaluation_data", "labels"), *_evaluation(certified, target))),
+        Section("Evaluation data", (*asked("evaluation_data", "labels"), *_evaluation(certified, targets))),
         Section("Training data", (*asked("training_data"), *_training(certificate))),
         Section("Quantitative analyses", tuple(_analyses(certificate))),
         Section("Ethical considerations", asked("risks")),
         Section("Caveats and recommendations", (*asked("oversight", "monitoring"), *_caveats(certificate))),
-        Section("How to verify", tuple(_verifying(certified, folder, target))),
+        Section("How to verify", tuple(_verifying(certified, folder, targets))),
     )
     name = known.get("name", "").strip()
     title = f"Declaration: {name.splitlines()[0]}" if name else TITLE
@@ -149,7 +150,7 @@ def _factors(certificate: Certificate) -> tuple[Block, ...]:
     return tuple(map(Paragraph, told or [NOTHING_APART]))
 
 
-def _evaluation(certified: Certified, target: str | None) -> tuple[Block, ...]:
+def _evaluation(certified: Certified, targets: Sequence[str]) -> tuple[Block, ...]:
     certificate, inputs = certified.certificate, certified.certificate.inputs
     unlabelled = isinstance(certificate.subject, DisagreementSubject)
     names = getattr(certified, "feature_names", None)
@@ -159,7 +160,10 @@ def _evaluation(certified: Certified, target: str | None) -> tuple[Block, ...]:
         ("Rows of the whole table", str(certificate.n_rows_total)),
         ("Certified rows that repeat another row", str(inputs.n_duplicates)),
         ("Columns", columns),
-        ("Column of the labels", "not recorded" if target is None else target),
+        (
+            "Column of the labels" if len(targets) < 2 else "Columns of the labels",
+            ", ".join(targets) or "not recorded",
+        ),
     ]
     prints = [
         (f"Fingerprint of {name}", value or "none") for name, value in vars(certificate.fingerprints).items()
@@ -212,10 +216,10 @@ def _caveats(certificate: Certificate) -> tuple[Block, ...]:
     return (Paragraph("What the certificate does not cover:"), Bullets(tuple(missing)))
 
 
-def _verifying(certified: Certified, folder: str, target: str | None) -> list[Block]:
+def _verifying(certified: Certified, folder: str, targets: Sequence[str]) -> list[Block]:
     certificate = certified.certificate
     unlabelled = isinstance(certificate.subject, DisagreementSubject)
-    option = "" if unlabelled or target is not None else " --target COLUMN"
+    option = "" if unlabelled or targets else " --target COLUMN"
     place = shlex.quote(folder)
     lines = [
         f"pip install 'pbgnet[cli]=={certificate.versions.pbgnet}'",

@@ -18,6 +18,7 @@ from pbgnet.exceptions import (
     InterruptedFitWarning,
     MajorityNotBeatenWarning,
     OptionError,
+    SmallGroupWarning,
 )
 from pbgnet.training import FitResult
 
@@ -134,6 +135,7 @@ def _warn_of_shortcomings(certificate: Certificate) -> None:
     found: dict[type[Warning], bool] = {
         MajorityNotBeatenWarning: not certificate.beats_majority,
         ClassNeverAnsweredWarning: bool(certificate.inputs.never_answered),
+        SmallGroupWarning: bool(certificate.small_groups),
     }
     kinds = [kind for kind, there in found.items() if there]
     for kind, told in zip(kinds, certificate.shortcomings, strict=True):

@@ -23,6 +23,7 @@ from pbgnet.certificates import (
     Terms,
     VerificationReport,
     certify_prepared,
+    read_groups,
 )
 from pbgnet.estimators.around_fit import (
     numbers_in_range,
@@ -70,11 +71,13 @@ class CertifiedClassifier(CertifiedPredictor):
     """
 
     # Where they are no parameters: the route, see `pbgnet.choices.CERTIFICATES`, the code of the classes,
-    # whether the cells of the confusion matrix are bounded; the shape of rows that are images, which False
-    # says they never are.
+    # whether the cells of the confusion matrix are bounded, what is asked of answered rows; the shape of rows
+    # that are images, which False says they never are.
     certificate = "seeger"
     code: Any = "auto"
     confusion = False
+    max_error: float | None = None
+    coverage: float | None = None
     image_shape: Any = False
     _several_labels = False  # whether y is a matrix, with a column for each label that a row may have
 
@@ -122,6 +125,8 @@ class CertifiedClassifier(CertifiedPredictor):
             self._route(),
             bool(self.class_conditional),
             bool(self.confusion),
+            max_error=self.max_error,
+            coverage=self.coverage,
         )
 
     @abstractmethod
@@ -139,6 +144,7 @@ class CertifiedClassifier(CertifiedPredictor):
         y: Any,
         *,
         prior_rows: ArrayLike | SplitRecord | None = None,
+        groups: str | ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
         """Train and certify.
@@ -155,6 +161,11 @@ class CertifiedClassifier(CertifiedPredictor):
             certified, and must still be draws from the distribution. A choice by what the rows hold breaks
             the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
             by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
+        groups : str, or array-like of shape (n_samples,), optional
+            Also bound the error rate in each group, from above and from below, and the largest difference
+            between two groups; all of it shares delta, and is counted: the route "held-out". The name of a
+            column of X, or the group of each row; missing values are a group of their own. Settle which
+            groups there are without looking at labels.
 
         Returns
         -------
@@ -182,7 +193,8 @@ class CertifiedClassifier(CertifiedPredictor):
                 preprocessor.fit(take_rows(table, split.prior_rows))
             inputs = self.inputs_of(labels, column_names(table), preprocessor)
             record = OUTSIDE if preprocessor is None else BINNED
-            self.fit_prepared(PreparedTable(rows, inputs, split), seeds, preprocessing=record)
+            prepared = PreparedTable(rows, inputs, split, read_groups(groups, table))
+            self.fit_prepared(prepared, seeds, preprocessing=record)
         return self
 
     def labels_of(self, y: Any, table: Any) -> Any:
@@ -246,7 +258,8 @@ class CertifiedClassifier(CertifiedPredictor):
         warn_of_few_rows(table.n_rows)
         if self._sets_rows_apart() and table.split.prior_rows.size == 0:
             raise DomainError("There are no rows to train on before the certified ones: prior_rows is empty.")
-        terms = self._terms()  # raises before any work is done, as does the next line
+        terms = self._terms()  # raises before any work is done, as do the next lines
+        terms.check_groups(table.groups)
         terms.check_classes(table.inputs.classes.names, table.truth[table.split.certified_rows])
         announce("training")
         result = self._learn(table, seeds[1:])
@@ -293,10 +306,15 @@ class CertifiedClassifier(CertifiedPredictor):
             features = self.preprocessor_.encode(X) if named else self.preprocessor_.encode_array(features)
         return self.answer(features)
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
         """Recompute every number of the certificate from the table, or the images, given to fit."""
         check_is_fitted(self)
-        return super().verify(flat_images(X, self.image_shape_), y)
+        return super().verify(flat_images(X, self.image_shape_), y, groups)
 
     def answer(self, features: Any) -> NDArray[np.float64]:
         """Return `output` for rows that are preprocessed already: an array, or sparse, or binned."""

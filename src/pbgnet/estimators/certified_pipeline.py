@@ -17,6 +17,7 @@ from pbgnet.certificates import (
     PreparedTable,
     SplitRecord,
     VerificationReport,
+    read_groups,
 )
 from pbgnet.estimators.around_fit import refuse_fit_parameters
 from pbgnet.estimators.base import CertifiedClassifier
@@ -97,6 +98,7 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         y: ArrayLike,
         *,
         prior_rows: ArrayLike | SplitRecord | None = None,
+        groups: str | ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
         """Split, preprocess, train and certify.
@@ -114,6 +116,11 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
             certified, and must still be draws from the distribution. A choice by what the rows hold breaks
             the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
             by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
+        groups : str, or array-like of shape (n_samples,), optional
+            Also bound the error rate in each group, from above and from below, and the largest difference
+            between two groups; all of it shares delta, and is counted: the route "held-out". The name of a
+            column of X, or the group of each row; missing values are a group of their own. Settle which
+            groups there are without looking at labels.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
@@ -132,7 +139,8 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
         preprocessor.fit(take_rows(table, split.prior_rows))
         names = column_names(table)
-        prepared = PreparedTable(rows, classifier.inputs_of(labels, names, preprocessor), split)
+        inputs = classifier.inputs_of(labels, names, preprocessor)
+        prepared = PreparedTable(rows, inputs, split, read_groups(groups, table))
         self.classifier_ = classifier.fit_prepared(prepared, seeds)
         self.preprocessor_, self.classes_ = classifier.preprocessor_, classifier.classes_
         self.n_features_in_ = table.shape[1]
@@ -154,9 +162,14 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         assert self.preprocessor_ is not None
         return self.classifier_.answer(self.preprocessor_.encode(as_table(X)))
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
         """Recompute every number of the certificate from the table that was given to fit."""
-        return super().verify(as_table(X), y)
+        return super().verify(as_table(X), y, groups)
 
     @property
     def certified_model_(self) -> CertifiedModel | None:  # type: ignore[override]
@@ -207,8 +220,8 @@ def make_certified_pipeline(
     prior_fraction : float, optional
         Share of the rows set apart for preprocessing and prior, or fit.
     **settings
-        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `per_label`, `n_models`,
-        `random_state`.
+        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `per_label`, `max_error`,
+        `coverage`, `n_models`, `random_state`.
         Our own classifiers have them themselves.
 
     Examples

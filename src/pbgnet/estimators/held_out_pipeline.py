@@ -22,14 +22,18 @@ from pbgnet.certificates import (
     Certificate,
     CertifiedPredictions,
     FitRecord,
+    Groups,
     LabelledRows,
+    Selection,
     Split,
     SplitRecord,
     VerificationReport,
     certify_fitted,
     check_label_options,
+    check_selection,
     has_several_labels,
     label_names,
+    read_groups,
     save_predictions,
     verify,
 )
@@ -40,7 +44,7 @@ from pbgnet.estimators.around_fit import (
     whole_or_unchanged,
 )
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
-from pbgnet.estimators.candidates import check_learnable, compare_candidates
+from pbgnet.estimators.folds import Folds, check_learnable
 from pbgnet.estimators.predictor import TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
@@ -104,6 +108,10 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         each class; all of these share delta.
     per_label : bool, default=False
         Of several labels, also bound the error rate of each, which shares delta.
+    max_error, coverage : float, default=None
+        Answer only where sure, as in `PBGNetClassifier`; for a classifier with `predict_proba` or
+        `decision_function`. Thresholds are placed by its scores in cross-validation inside the rows set
+        apart.
     n_models : int, default=1
         Number of fits among which you choose by looking at their certificates; each pays a share of delta.
     random_state : int, RandomState or None, default=None
@@ -145,6 +153,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         "class_conditional": ["boolean"],
         "confusion": ["boolean"],
         "per_label": ["boolean"],
+        "max_error": [Real, None],
+        "coverage": [Real, None],
         "n_models": [Interval(Integral, 1, MOST_PRIORS, closed="both")],
         "random_state": ["random_state"],
     }
@@ -159,6 +169,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         class_conditional: bool = False,
         confusion: bool = False,
         per_label: bool = False,
+        max_error: float | None = None,
+        coverage: float | None = None,
         n_models: int = 1,
         random_state: Any = None,
     ) -> None:
@@ -169,6 +181,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self.class_conditional = class_conditional
         self.confusion = confusion
         self.per_label = per_label
+        self.max_error = max_error
+        self.coverage = coverage
         self.n_models = n_models
         self.random_state = random_state
 
@@ -188,6 +202,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         y: ArrayLike,
         *,
         prior_rows: ArrayLike | SplitRecord | None = None,
+        groups: str | ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
         """Set rows apart, choose and fit on them, and count errors on the others.
@@ -201,9 +216,13 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
             and 1, or a table of them that names the labels; the classifier must take such.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
+        groups : str, or array-like of shape (n_samples,), optional
+            Also bound the error rate in each group, from above and from below, and the largest difference
+            between two groups, all of which share delta; see `CertifiedPipeline.fit`.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
+        check_selection(self.max_error, self.coverage)  # raises before any work is done
         table = as_table(X)
         several_labels = has_several_labels(y)
         rows = LabelledRows(table, y if several_labels else check_labels(y, table))
@@ -219,10 +238,17 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         with whole_or_unchanged(self):
             split = Split.of_table(rows, prior_rows, float(self.prior_fraction), seeds[0])
             warn_of_few_rows(rows.n_rows)
-            self._fit_split(rows, split, candidates, seeds[2])
+            self._fit_split(rows, split, candidates, seeds[2], read_groups(groups, table))
         return self
 
-    def _fit_split(self, rows: LabelledRows, split: Split, candidates: list[Any], seed: int) -> None:
+    def _fit_split(
+        self,
+        rows: LabelledRows,
+        split: Split,
+        candidates: list[Any],
+        seed: int,
+        groups: Groups | None,
+    ) -> None:
         """Choose, fit and certify; rows of the fit are those of the split."""
         announce("training")
         table = take_rows(rows.X, split.prior_rows)
@@ -232,11 +258,15 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
             warn_of_constant_labels(labels, label_names(rows.y).names)
         compared: tuple[CandidateRecord, ...] = ()
         n_folds, chosen = 0, candidates[0]
+        folds = Folds(self.preprocessor, table, labels, seed)
         if len(candidates) > 1:
-            compared, n_folds = compare_candidates(candidates, self.preprocessor, table, labels, seed)
+            compared, n_folds = folds.compare(candidates), folds.count
             chosen = candidates[int(np.argmin([candidate.n_errors for candidate in compared]))]
         fitted = FittedClassifier(chosen, self.preprocessor, table, labels)
         record = FitRecord(told(chosen), library_of(chosen), fitted.preprocessing, compared, n_folds)
+        selection = None
+        if check_selection(self.max_error, self.coverage):
+            selection = Selection(folds.scores(chosen), self.max_error, self.coverage)
         announce("certifying")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)  # certified rows may have new categories
@@ -250,6 +280,8 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
                 confusion=bool(self.confusion),
                 per_label=bool(self.per_label),
                 n_models=int(self.n_models),
+                selection=selection,
+                groups=groups,
             )
         self.fitted_, self.classifier_ = fitted, fitted.classifier
         self.certified_predictions_ = certified
@@ -326,9 +358,21 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         self._require_fitted()
         return np.asarray(self.classifier_.decision_function(self.fitted_.features(as_table(X))))
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
+    def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class of each row that the certificate lets the classifier answer, None for the others.
+
+        For a fit with `max_error` or `coverage`; see `CertifiedPipeline.predict_or_abstain`.
+        """
+        return self._require_fitted().predict_or_abstain(self.fitted_, as_table(X))
+
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
         """Recompute the certificate from the table given to fit, and ask the classifier again."""
-        return verify(self._require_fitted(), as_table(X), y, model=self)
+        return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write certificate and answers into a folder; the classifier is not stored, and yours to keep."""

@@ -116,6 +116,12 @@ class PBGNetClassifier(CertifiedClassifier):
     confusion : bool, default=False
         Also bound how often the rows of each class are answered with each other class, and the error rate of
         each class; all of these share delta. For the route "held-out", as of "ensemble".
+    max_error : float, default=None
+        Answer only where sure: certify a threshold from which as many rows are answered as can be with at
+        most this share of the answers wrong, and how many rows that is; all of it shares delta. For the
+        route "held-out". `predict_or_abstain` keeps to it, `predict` answers all rows.
+    coverage : float, default=None
+        Instead of max_error: answer about this share of rows, with a bound on the error rate among them.
     n_restarts : int, default=1
         Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
     n_priors : int, default=1
@@ -208,6 +214,8 @@ class PBGNetClassifier(CertifiedClassifier):
         "objective": [StrOptions({"seeger", "catoni"})],
         "certificate": [StrOptions(set(CERTIFICATES))],
         "confusion": ["boolean"],
+        "max_error": [Real, None],
+        "coverage": [Real, None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
@@ -237,6 +245,8 @@ class PBGNetClassifier(CertifiedClassifier):
         certificate: str = "auto",
         class_conditional: bool = False,
         confusion: bool = False,
+        max_error: float | None = None,
+        coverage: float | None = None,
         n_restarts: int = 1,
         n_priors: int = 1,
         batch_size: int | str = "auto",
@@ -263,17 +273,15 @@ class PBGNetClassifier(CertifiedClassifier):
         self.objective = objective
         self.constant = constant
         self.certificate = certificate
-        self.class_conditional = class_conditional
-        self.confusion = confusion
-        self.n_restarts = n_restarts
-        self.n_priors = n_priors
+        self.class_conditional, self.confusion = class_conditional, confusion
+        self.max_error, self.coverage = max_error, coverage
+        self.n_restarts, self.n_priors = n_restarts, n_priors
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
         self.weight_decay = weight_decay
         self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+        self.device, self.verbose = device, verbose
 
     def _sets_rows_apart(self) -> bool:
         return self._is_ensemble() or ALGORITHMS[self.algorithm].uses_prior_rows

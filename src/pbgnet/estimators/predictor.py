@@ -76,6 +76,16 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         output = self.output(X)
         return self.inputs_.answers(output)
 
+    def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class of each row that the certificate lets the vote answer, and None for the others.
+
+        For a fit with `max_error` or `coverage`. An array of objects, in which a row without an answer cannot
+        be taken for one that has it. `predict` goes on to answer all rows: scores, searches and pipelines of
+        scikit-learn need a label for each.
+        """
+        threshold = self.certificate_.require_selection()
+        return self.inputs_.sure_answers(self.output(X), threshold)
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return a share for each class; it is not a calibrated probability.
 
@@ -91,9 +101,17 @@ class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         output = self.output(X)
         return self.inputs_.shares(output)
 
-    def verify(self, X: Any, y: ArrayLike) -> VerificationReport:  # noqa: N803
-        """Recompute every number of the certificate from the table that was given to fit."""
-        return verify(self._require_certificate(), X, y)
+    def verify(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> VerificationReport:
+        """Recompute every number of the certificate from the table that was given to fit.
+
+        Groups are needed where they were given row by row, not by a column.
+        """
+        return verify(self._require_certificate(), X, y, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the certified model into a folder, for `pbgnet.certificates.load_model`."""

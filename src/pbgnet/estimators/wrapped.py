@@ -20,6 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
 from pbgnet.certificates import PreprocessingRecord
 from pbgnet.choices import CLASSIFIERS
@@ -111,6 +112,16 @@ class FittedClassifier:
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return the label of each row."""
         return self.classifier.predict(self.features(X))
+
+    @available_if(lambda self: hasattr(self.classifier, "predict_proba"))
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        """Return what the classifier gives for each of its classes."""
+        return self.classifier.predict_proba(self.features(X))
+
+    @available_if(lambda self: hasattr(self.classifier, "decision_function"))
+    def decision_function(self, X: Any) -> Any:  # noqa: N803
+        """Return the score of the classifier."""
+        return self.classifier.decision_function(self.features(X))
 
     @property
     def classes_(self) -> Any:

@@ -179,6 +179,11 @@ class Code:
         scores = np.sort(self.scores(output), axis=1)
         return np.asarray(scores[:, -1] - scores[:, -2])
 
+    def sureness(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how sure the answer is: |G| for two classes, the lead over the next for more; shape (n,)."""
+        gaps = self.gaps(output)
+        return gaps / 2.0 if self.n_classes == 2 else gaps
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON-able values; a code with a name is made again from it."""
         matrix = self.matrix.tolist() if self.name == OWN else None

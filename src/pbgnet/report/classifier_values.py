@@ -15,10 +15,12 @@ from pbgnet.certificates import (
     round_up,
     target_values,
 )
+from pbgnet.report.answering import answering_chart, answering_numbers
 from pbgnet.report.bars import ErrorCount
 from pbgnet.report.class_facts import KeyNumber, error_words, listed, rate_numbers, routes, title, told_apart
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
+from pbgnet.report.group_chart import group_numbers
 from pbgnet.report.label_errors import label_errors
 
 
@@ -42,6 +44,7 @@ def classifier_values(
         "numbers": _key_numbers(certificate),
         "proof_numbers": _proof_numbers(certificate),
         "comparison": comparison_charts(certificate, tested, others),
+        "answering": answering_chart(certificate),
         "n_classes": len(classes),
         "errors": errors(certificate, classes, truth, certified.predictions),
         "effects": [],
@@ -82,6 +85,8 @@ def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
     inputs, subject = certificate.inputs, certificate.subject
     numbers: list[KeyNumber] = [
         *rate_numbers(certificate),
+        *answering_numbers(certificate),
+        *group_numbers(certificate),
     ]
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))

@@ -42,7 +42,7 @@ def verdict(certificate: Certificate, classifiers: Mapping[str, Claim] | None = 
     words : str
     """
     kind, words = _among_others(certificate, classifiers or {})
-    if certificate.shortcomings:
+    if not certificate.beats_majority or certificate.inputs.never_answered:
         return "bad", " ".join((words, *certificate.shortcomings))
     return kind, words
 

@@ -19,6 +19,7 @@ from pbgnet.certificates import (
 )
 from pbgnet.exceptions import PBGNetWarning
 from pbgnet.networks import Code
+from pbgnet.report.answering import answering_chart, answering_numbers
 from pbgnet.report.bars import ErrorCount
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.class_facts import (
@@ -35,6 +36,7 @@ from pbgnet.report.confusion import confusion_matrix
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
 from pbgnet.report.effect_charts import effect_sections, points
 from pbgnet.report.effects import column_effects
+from pbgnet.report.group_chart import group_numbers
 from pbgnet.report.label_calibration import label_bins, label_margins, label_reliability
 from pbgnet.report.label_errors import label_errors
 
@@ -64,6 +66,7 @@ def network_values(
         "numbers": _key_numbers(model),
         "proof_numbers": _proof_numbers(model),
         "comparison": comparison_charts(certificate, tested, others, hamming_loss),
+        "answering": answering_chart(certificate),
         **_effect_values(model, X),
         "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
         "phases": {
@@ -160,6 +163,8 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
     others = "other rows, which it learned from" if unseen else "other rows, for prior and preprocessing"
     return (
         *rate_numbers(certificate),
+        *answering_numbers(certificate),
+        *group_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
         ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         *_majority_number(certificate),

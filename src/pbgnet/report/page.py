@@ -15,6 +15,7 @@ from pbgnet.report.bars import ErrorCount
 from pbgnet.report.classifier_values import alternative_texts, classifier_values
 from pbgnet.report.comparison import verdict
 from pbgnet.report.curves import Record
+from pbgnet.report.group_chart import group_chart, group_rows
 from pbgnet.report.network_values import network_values
 from pbgnet.validation import check_kind, positive_int
 
@@ -79,6 +80,9 @@ def render_report(
         version=model.certificate.versions.pbgnet,
         certificate=model.certificate,
         verdict=verdict(model.certificate, others),
+        groups=group_chart(model.certificate),
+        group_rows=group_rows(model.certificate),
+        plan=model.certificate.delta_plan,
         alternatives=[alternative_texts(name, claim) for name, claim in others.items()],
         **shown,
     )

@@ -129,7 +129,7 @@ def test_lies_are_caught(vote, build, fresh):
     assert check(claim, stated, build("zero", confidence=0.9)[0]) == {"reference"}
     # All of delta for the vote, and again a share for the disagreement.
     greedy = dataclasses.replace(stated, claim=dataclasses.replace(stated.claim, delta=0.05).recomputed())
-    assert check(leaning(greedy), greedy) == {"shares of delta"}
+    assert check(leaning(greedy), greedy) == {"plan of delta"}
     assert check(leaning(greedy), stated) == {"reference", "evidence"}
     lower = dataclasses.replace(stated, claim=dataclasses.replace(stated.claim, value=0.001))
     assert check(leaning(lower), lower) == {"reference"}
@@ -180,9 +180,9 @@ def test_several_classifiers_share_what_the_disagreement_has(vote, fresh):
     # As many classifiers as it says, but the share of one.
     claim = dataclasses.replace(many.error_rate, delta=one.error_rate.delta).recomputed()
     greedy = dataclasses.replace(shipped, certificate=dataclasses.replace(many, claims=(claim,)))
-    assert failed(verify(greedy, fresh, model=names, reference=vote)) == {"shares of delta"}
+    assert failed(verify(greedy, fresh, model=names, reference=vote)) == {"plan of delta"}
     huge = leant(many, dataclasses.replace(many.subject.reference, n_priors=2**40, n_shares=2**40))
-    assert "shares of delta" in failed(verify(dataclasses.replace(shipped, certificate=huge), fresh))
+    assert "plan of delta" in failed(verify(dataclasses.replace(shipped, certificate=huge), fresh))
 
 
 def test_nothing_else_is_claimed_chosen_or_paid_for(vote, fresh):

@@ -18,9 +18,10 @@ from pbgnet.certificates import (
     save_model,
     verify,
 )
+from pbgnet.certificates.format import class_events
 from pbgnet.certificates.network import Answers, Situation, certifiable, evaluate
 from pbgnet.certificates.network.strategy import propose
-from pbgnet.certificates.routes import Foresight, class_events, make_claim
+from pbgnet.certificates.routes import Foresight, make_claim
 from pbgnet.exceptions import LabelError, OptionError, ShapeError
 from pbgnet.networks import AggregatedNetwork, Code, make_code
 

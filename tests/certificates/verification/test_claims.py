@@ -100,7 +100,7 @@ def test_looking_without_paying_is_caught():
     model, x, y = make_learned(shift=-7.9, certificate="auto")
     claim = dataclasses.replace(model.certificate.error_rate, delta=0.05).recomputed()
     unpaid = dataclasses.replace(model.certificate.choices, unions=())
-    assert failed(verify(forged(model, claims=(claim,)), x, y)) == {"delta"}
+    assert failed(verify(forged(model, claims=(claim,)), x, y)) == {"delta", "plan of delta"}
     # The settings of the routes not taken were chosen for the smaller share.
     assert failed(verify(forged(model, claims=(claim,), choices=unpaid), x, y)) == {"choices", "settings"}
     both, x, y = make_learned(shift=-7.9, certificate="held-out", class_conditional=True)

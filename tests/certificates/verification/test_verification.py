@@ -36,7 +36,7 @@ def test_a_genuine_certificate_passes(build, saved, kind):
     folder, X, y = saved(kind)
     again = verify(str(folder), X, list(y))
     assert again.ok, str(again)
-    counts = (34, 3) if kind == "inside" else (35, 2)
+    counts = (37, 3) if kind == "inside" else (38, 2)
     assert "Verified: {} steps recomputed, {} taken on trust.".format(*counts) in str(again)
 
 
@@ -206,7 +206,7 @@ def test_what_is_taken_on_trust_is_said(build):
     outside, X, y = build("zero", preprocessing=PreprocessingRecord("outside", "a scaler"))
     report = verify(outside, X, y)
     assert [step.name for step in report.trusted] == ["preprocessing refitted", "settled beforehand"]
-    assert report.summary == "Verified: 35 steps recomputed, 2 taken on trust."
+    assert report.summary == "Verified: 38 steps recomputed, 2 taken on trust."
     assert "[trusted] preprocessing refitted (outside the proof: that it does not depend on" in str(report)
     as_given, X, y = build("zero")
     report = verify(as_given, X, y)
@@ -225,7 +225,7 @@ def test_the_report_reads_well(saved):
     text = str(verify(folder, X, y))
     assert "[ok] posterior weights" in text
     assert "[FAILED] bound: expected seeger 0.001 from 240 rows, empirical risk 0." in text
-    assert text.endswith("\nNOT verified: 3 of 37 steps failed.")
+    assert text.endswith("\nNOT verified: 3 of 40 steps failed.")
     step = verify(folder, X, y).failures[0]
     assert dataclasses.asdict(step)["ok"] is False
     assert step.status == "failed"

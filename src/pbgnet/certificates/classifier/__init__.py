@@ -2,12 +2,13 @@
 
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
-from pbgnet.certificates.classifier.counting import (
-    among_class,
-    certify,
+from pbgnet.certificates.classifier.counted_answers import (
+    OVERALL,
+    CountedAnswers,
     count_on_rows,
     held_out_choices,
 )
+from pbgnet.certificates.classifier.counting import certify
 from pbgnet.certificates.classifier.fitted import certify_fitted
 from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
 from pbgnet.certificates.classifier.losses import (
@@ -20,22 +21,40 @@ from pbgnet.certificates.classifier.losses import (
     named_loss,
 )
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, ExportedNetwork, exported_network
+from pbgnet.certificates.classifier.scores import (
+    PROBABILITY,
+    SCORE_SLACK,
+    RowScores,
+    Scores,
+    measure_scores,
+    score_quantity,
+    scores_differ,
+)
 from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit
+from pbgnet.certificates.classifier.selective import certify_selective
+from pbgnet.certificates.classifier.thresholds import Selection
 
 __all__ = [
     "CHOICES",
     "LOSS_SLACK",
+    "OVERALL",
+    "PROBABILITY",
+    "SCORE_SLACK",
     "CertifiedPredictions",
+    "CountedAnswers",
     "ExportedNetwork",
     "LabelAnswers",
     "Loss",
     "RowLosses",
-    "among_class",
+    "RowScores",
+    "Scores",
+    "Selection",
     "ask",
     "ask_labels",
     "certify",
     "certify_by_disagreement",
     "certify_fitted",
+    "certify_selective",
     "check_label_options",
     "count_on_rows",
     "exported_network",
@@ -43,6 +62,9 @@ __all__ = [
     "loss_quantity",
     "loss_settings",
     "measure_losses",
+    "measure_scores",
     "named_loss",
     "refuse_rows_of_fit",
+    "score_quantity",
+    "scores_differ",
 ]

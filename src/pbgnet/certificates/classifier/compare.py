@@ -5,7 +5,7 @@ from typing import Any
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
-from pbgnet.certificates.classifier.counting import issue_for_answers
+from pbgnet.certificates.classifier.issuing import issue_for_answers
 from pbgnet.certificates.classifier.predictions import (
     CertifiedPredictions,
     exported_network,

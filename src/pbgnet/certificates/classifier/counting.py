@@ -1,57 +1,43 @@
 """A certificate for any classifier, from rows it has never seen."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.counted_answers import CountedAnswers, count_claims
+from pbgnet.certificates.classifier.issuing import issue_for_answers, known_classes
 from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
 from pbgnet.certificates.classifier.losses import (
     Loss,
     check_each_row,
     loss_quantity,
-    loss_settings,
     measure_losses,
 )
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.data import (
-    Classes,
-    DataFingerprints,
-    Split,
+    Groups,
     count_duplicates,
-    fingerprint_split,
     has_several_labels,
     indicator_values,
     label_names,
     label_values,
+    read_groups,
     unchanged_data,
 )
 from pbgnet.certificates.format import (
-    Certificate,
-    Choices,
     ClassifierSubject,
-    CountedRows,
-    DisagreementSubject,
-    Fingerprints,
     MajorityAnswer,
-    Union,
     never_answered,
 )
-from pbgnet.certificates.network import check_class_size, delta_of, now, software
+from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import (
-    HELD_OUT_LOSS,
-    Claim,
-    Event,
     Measured,
-    balanced_bound,
-    class_events,
-    make_claim,
 )
-from pbgnet.exceptions import DomainError, OptionError, ShapeError
+from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.preprocessing import count_rows
 from pbgnet.validation import check_kind
 
@@ -69,6 +55,7 @@ def certify(
     classes: ArrayLike | None = None,
     loss: Loss | None = None,
     per_label: bool = False,
+    groups: str | ArrayLike | None = None,
 ) -> CertifiedPredictions:
     """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
 
@@ -116,6 +103,10 @@ def certify(
         It is computed a second time on every second row, to see that it is the same there.
     per_label : bool, default=False
         Of several labels, also bound the error rate of each, which shares delta.
+    groups : str, or array_like of shape (n,), optional
+        Also bound the error rate in each group, from above and from below, and the largest difference between
+        two groups: the name of a column of X, or the group of each row, at most 64. Missing values are a
+        group of their own. All limits share delta. Settle which groups there are without looking at labels.
 
     Returns
     -------
@@ -179,8 +170,11 @@ def certify(
         check_kind(name, flag, bool, np.bool_)
     by_class, several_labels = bool(class_conditional or confusion), has_several_labels(y)
     check_label_options(several_labels, per_label, class_conditional=by_class, loss=loss, classes=classes)
+    group_of_row = read_groups(groups, X)
     if several_labels:
-        return _certify_labels(model, X, y, confidence, training_data, bool(per_label), n_models)
+        return _certify_labels(
+            model, X, y, confidence, training_data, bool(per_label), n_models, group_of_row
+        )
     values, losses = label_values(y), None
     n = _checked_count(X, values.size)
     with unchanged_data(X, y) as data:
@@ -193,23 +187,18 @@ def certify(
             losses = measure_losses(loss, model, X, y)
     if loss is not None and losses is not None:
         check_each_row(losses, loss, model, X, y)
-    choices = held_out_choices(known, by_class, bool(confusion), loss is not None)
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
     measured = Measured(predictions != truth, None if losses is None else losses.values)
-    events = class_events(known.names, by_class, bool(confusion))
-    claims = count_claims(measured, known, truth, predictions, events, share)
-    if losses is not None:
-        settings = loss_settings(n, share)
-        claims.append(
-            make_claim("classifier", HELD_OUT_LOSS, measured, settings, delta=share, quantity=losses.quantity)
-        )
+    counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
+    wanted = counted.wanted(by_class, bool(confusion), None if losses is None else losses.quantity)
+    claims, choices = count_claims(counted, wanted, split_delta(delta_of(confidence), n_models))
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=tuple(claims),
+        claims=claims,
         choices=choices,
         data=data,
         measured=measured,
+        groups=None if group_of_row is None else group_of_row.record(np.arange(n)),
         n_duplicates=count_duplicates(fingerprints),
         never_answered=never_answered(known.names, truth, predictions),
         majority=MajorityAnswer.counted(known.names, truth[:0], truth),
@@ -226,22 +215,23 @@ def _certify_labels(
     training_data: Any,
     per_label: bool,
     n_models: int,
+    groups: Groups | None,
 ) -> CertifiedPredictions:
     """Certify a classifier that answers with several labels; see `certify`."""
     truth, names = indicator_values(y).astype(np.int64), label_names(y)
     n = _checked_count(X, len(truth))
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, y, training_data)
-        counted = LabelAnswers(names, truth, ask_labels(model, X, n, len(names)))
-    choices = counted.choices(per_label)
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
+        counted = LabelAnswers(names, truth, ask_labels(model, X, n, len(names)), groups)
+    claims, choices = counted.claims(per_label, split_delta(delta_of(confidence), n_models))
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=counted.claims(per_label, share),
+        claims=claims,
         choices=choices,
         data=data,
         measured=counted.measured(),
+        groups=None if groups is None else groups.record(np.arange(n)),
         n_duplicates=count_duplicates(fingerprints),
         never_answered=counted.never_answered,
         majority=counted.majority(truth[:0]),
@@ -258,116 +248,3 @@ def _checked_count(X: Any, n_labels: int) -> int:  # noqa: N803
     if n == 0:
         raise DomainError("There is no row to certify; at least one is needed.")
     return n
-
-
-def count_claims(
-    measured: Measured,
-    classes: Classes,
-    truth: NDArray[np.int64],
-    predictions: NDArray[np.int64],
-    events: Sequence[Event],
-    delta: float,
-) -> list[Claim]:
-    """Bound the error rate over all rows, and what is asked of classes."""
-    claims = [make_claim("classifier", "clopper-pearson", measured, delta=delta)]
-    for event in events:
-        counted = among_class(measured, classes, truth, predictions, event)
-        check_class_size(str(event.given_class), counted.n)
-        claims.append(make_claim("classifier", "clopper-pearson", counted, delta=delta, event=event))
-    return claims
-
-
-def among_class(
-    measured: Measured,
-    classes: Classes,
-    truth: NDArray[np.int64],
-    predictions: NDArray[np.int64],
-    event: Event,
-) -> Measured:
-    """Return what is measured on the rows of a class; where an answer is named, it alone is an error."""
-    rows = np.asarray(truth == classes.names.index(str(event.given_class)))
-    if event.answered is None:
-        return measured.among(rows)
-    return Measured(np.asarray(predictions[rows] == classes.names.index(event.answered)))
-
-
-def count_on_rows(wrong: NDArray[np.bool_], delta: float) -> Claim:
-    """Return the bound from a count of errors on rows that a classifier has never seen."""
-    return make_claim("classifier", "clopper-pearson", Measured(wrong), delta=delta)
-
-
-def issue_for_answers(
-    *,
-    confidence: float,
-    n_models: int,
-    claims: tuple[Claim, ...],
-    choices: Choices,
-    data: DataFingerprints,
-    measured: Measured,
-    n_duplicates: int,
-    subject: ClassifierSubject | DisagreementSubject,
-    split: Split | None = None,
-    never_answered: tuple[str, ...] = (),
-    majority: MajorityAnswer | None = None,
-) -> Certificate:
-    """Make the certificate of a classifier of which nothing is known but what it answers.
-
-    Without a split, all rows are certified.
-    """
-    n, n_errors, delta = measured.n, measured.n_errors, delta_of(confidence)
-    if split is None:
-        split = Split(np.empty(0, dtype=np.int64), np.arange(data.n_rows))
-    return Certificate(
-        confidence=float(confidence),
-        delta=delta,
-        n_priors=int(n_models),
-        delta_per_prior=split_delta(delta, n_models),
-        claims=claims,
-        alternatives=(),
-        choices=choices,
-        inputs=CountedRows(n, n_errors, n_errors / n, n_duplicates, never_answered),
-        majority=majority,
-        balanced_error_rate=balanced_bound(claims),
-        subject=subject,
-        n_rows_total=data.n_rows,
-        fingerprints=Fingerprints(
-            data.data,
-            data.features,
-            None if isinstance(subject, DisagreementSubject) else data.labels,
-            data.columns,
-            fingerprint_split(split.prior_rows, split.certified_rows),
-        ),
-        versions=software(),
-        issued_at=now(),
-    )
-
-
-def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
-    """Return the classes that were named, with those seen where it does not matter how many there are."""
-    sources = (seen, getattr(model, "classes_", None), classes)
-    if all(source is None for source in sources):
-        raise OptionError(
-            "class_conditional divides delta by the number of classes, which must not depend on the labels "
-            "seen: the classifier has no classes_, so name all classes there are with classes."
-        )
-    return Classes.of(*sources)
-
-
-def held_out_choices(
-    classes: Classes,
-    class_conditional: bool,
-    confusion: bool,
-    with_loss: bool,
-    chosen: tuple[str, ...] = (),
-) -> Choices:
-    """Return what is chosen for the count of errors: what the prior rows chose, and one share per claim."""
-    if (class_conditional or confusion) and len(classes) < 2:
-        raise OptionError("class_conditional and confusion need rows of at least two classes.")
-    events = class_events(classes.names, class_conditional, confusion)
-    n_shares = 1 + len(events) + with_loss
-    what = ["the error rate over all rows"]
-    what += ["that of each class"] * bool(events)
-    what += ["the cells of the confusion matrix"] * (len(events) > len(classes))
-    what += ["the expected loss"] * with_loss
-    unions = (Union(f"{', '.join(what[:-1])} and {what[-1]}", n_shares),) if len(what) > 1 else ()
-    return Choices("held-out", chosen, unions, ("clopper-pearson",))

@@ -1,23 +1,29 @@
 """A certificate for a classifier that was fitted on rows set apart, from the other rows of its table."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
-from pbgnet.certificates.classifier.counting import (
-    count_claims,
-    held_out_choices,
-    issue_for_answers,
-    known_classes,
-)
+from pbgnet.certificates.classifier.counted_answers import CountedAnswers, count_claims
+from pbgnet.certificates.classifier.issuing import issue_for_answers, known_classes
 from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
-from pbgnet.certificates.data import LabelledRows, Split, count_duplicates, describe_data, label_names
+from pbgnet.certificates.classifier.scores import measure_scores, score_quantity
+from pbgnet.certificates.classifier.thresholds import Selection
+from pbgnet.certificates.data import (
+    Groups,
+    LabelledRows,
+    Split,
+    count_duplicates,
+    describe_data,
+    label_names,
+)
 from pbgnet.certificates.format import FitRecord, FittedSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
-from pbgnet.certificates.routes import Measured, class_events
+from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, LabelError
 from pbgnet.preprocessing import take_rows
 
@@ -33,6 +39,8 @@ def certify_fitted(
     confusion: bool = False,
     n_models: int = 1,
     per_label: bool = False,
+    groups: Groups | None = None,
+    selection: Selection | None = None,
 ) -> CertifiedPredictions:
     """Certify a classifier that was fitted on the prior rows of a table, by its errors on all the others.
 
@@ -51,6 +59,12 @@ def certify_fitted(
         What was fitted, and chosen among which candidates.
     confidence, class_conditional, confusion, n_models, per_label
         As in `certify`. The classes are those of the prior rows, where classes are bounded apart.
+    groups : Groups, optional
+        The group of each row of the table, where groups are to be bounded apart; see `read_groups`.
+
+    selection : Selection, optional
+        Where only rows are answered of which the classifier is sure: what is asked of these, and scores of
+        prior rows.
 
     Raises
     ------
@@ -77,8 +91,9 @@ def certify_fitted(
         rows.labels.ndim == 2, per_label, class_conditional=class_conditional, confusion=confusion
     )
     if rows.labels.ndim == 2:
-        return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models)
+        return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models, groups)
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
+    group_of_row = None if groups is None else groups.take(split.certified_rows)
     data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
     answers = ask(model, X, values.size)  # on a copy of the rows
     by_class = bool(class_conditional or confusion)
@@ -91,26 +106,34 @@ def certify_fitted(
             "row has another one; set more rows apart, or leave it out."
         ) from error
     predictions = known.places(answers, "The classifier answers with")
-    choices = held_out_choices(known, by_class, bool(confusion), False, fit.chosen)
-    events = class_events(known.names, by_class, bool(confusion))
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
-    measured = Measured(np.asarray(predictions != truth))
+    scores, place = None, None
+    if selection is not None:
+        scores = measure_scores(score_quantity(None, model), None, model, X, values.size)
+        place = partial(selection.settings, scores.quantity, values.size)
+    measured = Measured(np.asarray(predictions != truth), scores=None if scores is None else scores.values)
+    counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
+    wanted, delta = counted.wanted(by_class, bool(confusion)), split_delta(delta_of(confidence), n_models)
+    claims, choices = count_claims(counted, wanted, delta, fit.chosen, place)
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=tuple(count_claims(measured, known, truth, predictions, events, share)),
+        claims=claims,
         choices=choices,
         data=data,
         measured=measured,
         n_duplicates=_count_duplicates(rows, split),
         subject=FittedSubject(
-            fingerprint_predictions(known.labels, predictions), split.record, split.prior_rows.size, fit
+            fingerprint_predictions(known.labels, predictions, scores=scores),
+            split.record,
+            split.prior_rows.size,
+            fit,
         ),
         split=split,
+        groups=None if groups is None else groups.record(split.certified_rows),
         never_answered=never_answered(known.names, truth, predictions),
         majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y holds"), truth),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, split=split)
+    return CertifiedPredictions(certificate, known.labels, predictions, split=split, scores=scores)
 
 
 def _certify_labels(
@@ -121,21 +144,24 @@ def _certify_labels(
     confidence: float,
     per_label: bool,
     n_models: int,
+    groups: Groups | None,
 ) -> CertifiedPredictions:
     """Certify a classifier that answers with several labels; see `certify_fitted`."""
     names, labels = label_names(rows.y), rows.labels.astype(np.int64)
     X, truth = take_rows(rows.X, split.certified_rows), labels[split.certified_rows]  # noqa: N806
-    counted = LabelAnswers(names, truth, ask_labels(model, X, *truth.shape))
-    choices = counted.choices(per_label, fit.chosen)
-    share = split_delta(split_delta(delta_of(confidence), n_models), choices.n_shares)
+    among = None if groups is None else groups.take(split.certified_rows)
+    counted = LabelAnswers(names, truth, ask_labels(model, X, *truth.shape), among)
+    delta = split_delta(delta_of(confidence), n_models)
+    claims, choices = counted.claims(per_label, delta, fit.chosen)
     answers = fingerprint_predictions(names.labels, counted.predictions)
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
-        claims=counted.claims(per_label, share),
+        claims=claims,
         choices=choices,
         data=describe_data(rows.X, rows.y),
         measured=counted.measured(),
+        groups=None if groups is None else groups.record(split.certified_rows),
         n_duplicates=_count_duplicates(rows, split),
         subject=FittedSubject(answers, split.record, split.prior_rows.size, fit),
         split=split,

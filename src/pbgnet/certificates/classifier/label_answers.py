@@ -9,21 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.classifier.asking import as_array, predict_function
 from pbgnet.certificates.classifier.losses import loss_settings
-from pbgnet.certificates.data import Classes, indicator_values
-from pbgnet.certificates.format import Choices, MajorityAnswer, never_answered
-from pbgnet.certificates.network import label_union
+from pbgnet.certificates.data import Classes, Groups, indicator_values
+from pbgnet.certificates.format import Choices, Claimed, MajorityAnswer, Wanted, never_answered
 from pbgnet.certificates.routes import (
     ANY_ERROR,
     ERROR_RATE,
     HAMMING_LOSS,
-    HELD_OUT_LOSS,
     Claim,
     Event,
     Measured,
-    label_events,
     make_claim,
 )
-from pbgnet.exceptions import LabelError, OptionError, ShapeError
+from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError
 
 SHARE_ROUNDING = 2.0**-52
 """Error of the share of wrong labels in a row, which is a quotient that was rounded once."""
@@ -39,6 +36,8 @@ class LabelAnswers:
         The names of the labels, in the order of the columns.
     truth, predictions : ndarray of int64, shape (n, L)
         1 for each label that a row has, or is answered with; 0 for the others.
+    groups : Groups or None
+        The group of each row.
 
     Examples
     --------
@@ -53,6 +52,7 @@ class LabelAnswers:
     labels: Classes
     truth: NDArray[np.int64]
     predictions: NDArray[np.int64]
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         expected = (len(self.truth), len(self.labels))
@@ -79,30 +79,45 @@ class LabelAnswers:
         if event.label is not None:
             return Measured(self.wrong[:, self.labels.names.index(event.label)])
         rows = np.asarray(self.wrong.any(axis=1))
-        return Measured(rows, self.wrong.mean(axis=1), loss_error=SHARE_ROUNDING)
+        measured = Measured(rows, self.wrong.mean(axis=1), loss_error=SHARE_ROUNDING)
+        if event.group is None:
+            return measured
+        if self.groups is None:
+            raise DomainError(f"There is no group {event.group}: no groups are known of these rows.")
+        return measured.among(self.groups.rows_of(event.group))
 
-    def claims(self, per_label: bool, delta: float) -> tuple[Claim, ...]:
-        """Bound the shares of wrong labels and of rows with any, and perhaps the error rate of each label."""
-        overall, settings = self.measured(), loss_settings(len(self.truth), delta)
-        hamming = make_claim(
-            "classifier", HELD_OUT_LOSS, overall, settings, delta=delta, quantity=HAMMING_LOSS
-        )
-        events = [ANY_ERROR, *label_events(self.labels.names, per_label)]
-        counted = [
-            make_claim("classifier", "clopper-pearson", self.measured(event), delta=delta, event=event)
-            for event in events
-        ]
-        return (hamming, *counted)
+    def wanted(self, per_label: bool) -> Wanted:
+        """Return what is to be claimed besides the two shares over all rows."""
+        groups = () if self.groups is None else self.groups.present
+        return Wanted(self.labels.names, per_label=per_label, groups=groups, several_labels=True)
 
-    def claimed(self, per_label: bool) -> list[tuple[str, Event]]:
+    def claims(
+        self, per_label: bool, delta: float, chosen: tuple[str, ...] = ()
+    ) -> tuple[tuple[Claim, ...], Choices]:
+        """Bound the shares of wrong labels and of rows with any, and what else is asked for.
+
+        Returns the claims, and what was chosen for them; see `count_claims`.
+        """
+        wanted, choices = self.wanted(per_label), self.choices(per_label, chosen)
+        claims = []
+        for claimed in self.claimed(per_label):
+            quantity, event = claimed
+            share, rows = wanted.delta_of(event, delta, choices.n_shares), self.measured(event)
+            settings = loss_settings(rows.n, share) if quantity == HAMMING_LOSS else None
+            route = claimed.route_beside("clopper-pearson")
+            claims.append(
+                make_claim("classifier", route, rows, settings, delta=share, quantity=quantity, event=event)
+            )
+        return tuple(claims), choices
+
+    def claimed(self, per_label: bool) -> tuple[Claimed, ...]:
         """Return the quantity and event of each of the claims, in their order."""
-        each = [(ERROR_RATE, event) for event in label_events(self.labels.names, per_label)]
-        return [(HAMMING_LOSS, ANY_ERROR), (ERROR_RATE, ANY_ERROR), *each]
+        overall = (Claimed(HAMMING_LOSS, ANY_ERROR), Claimed(ERROR_RATE, ANY_ERROR))
+        return (*overall, *self.wanted(per_label).claims)
 
     def choices(self, per_label: bool, chosen: tuple[str, ...] = ()) -> Choices:
         """Return what is chosen: what the prior rows chose, and one share of delta per claim."""
-        n_events = len(label_events(self.labels.names, per_label))
-        return Choices("held-out", chosen, (label_union(n_events),), ("clopper-pearson",))
+        return Choices("held-out", chosen, self.wanted(per_label).unions(2), ("clopper-pearson",))
 
 
 def ask_labels(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  # noqa: N803

@@ -8,9 +8,18 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.label_answers import as_label_answers
 from pbgnet.certificates.classifier.losses import RowLosses
-from pbgnet.certificates.data import Classes, Label, Split, fingerprint_json, fingerprint_split
+from pbgnet.certificates.classifier.scores import RowScores, Scores, measure_scores
+from pbgnet.certificates.data import (
+    Classes,
+    Label,
+    Split,
+    fingerprint_array,
+    fingerprint_json,
+    fingerprint_split,
+)
 from pbgnet.certificates.format import (
     Certificate,
     ClassifierSubject,
@@ -18,7 +27,15 @@ from pbgnet.certificates.format import (
     FittedSubject,
     differences,
 )
-from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, PBGNetError, ShapeError
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    OptionError,
+    PBGNetError,
+    ShapeError,
+)
+from pbgnet.preprocessing import count_rows
 from pbgnet.records import Limits, Record, Sha256, read_keys
 
 SCHEMA = "pbgnet-predictions"
@@ -74,6 +91,8 @@ class CertifiedPredictions:
         Which exported network answered, for a disagreement of one.
     losses : RowLosses or None
         The loss of each row, where its mean is bounded.
+    scores : RowScores or None
+        How sure the classifier is of each row, where it answers only some of them.
     split : Split or None
         Rows of the table that the classifier was fitted on, and rows it answered on, where these are parts
         of one table; see `certify_fitted`.
@@ -91,6 +110,7 @@ class CertifiedPredictions:
     exported: ExportedNetwork | None = None
     losses: RowLosses | None = None
     split: Split | None = None
+    scores: RowScores | None = None
 
     def __post_init__(self) -> None:
         classes = Classes(tuple(self.classes)).labels
@@ -104,6 +124,10 @@ class CertifiedPredictions:
                 raise ShapeError("There must be as many answers of the reference as of the classifier.")
         if self.losses is not None and self.losses.values.size != self.predictions.size:
             raise ShapeError("There must be as many losses as answers of the classifier.")
+        if (self.scores is not None) != (self.certificate.answered_error_rate is not None):
+            raise DomainError("A classifier that answers only some rows needs its scores, no other does.")
+        if self.scores is not None and self.scores.values.size != self.predictions.size:
+            raise ShapeError("There must be as many scores as answers of the classifier.")
         if (self.split is not None) != isinstance(self.certificate.subject, FittedSubject):
             raise DomainError("A classifier that was fitted on rows of the table needs the split, no other.")
         if self.split is not None and self.split.certified_rows.size != len(self.predictions):
@@ -116,9 +140,45 @@ class CertifiedPredictions:
             return self.predictions
         return Classes(self.classes).named(self.predictions)
 
+    def predict_or_abstain(self, model: Any, X: Any, scores: Scores | None = None) -> NDArray[Any]:  # noqa: N803
+        """Have the classifier answer the rows that the certificate lets it answer; None for the others.
+
+        Parameters
+        ----------
+        model : classifier or callable
+            The one that was certified, which is not stored.
+        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+        scores : callable, optional
+            The function given to `certify_selective` as scores, where one was.
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+            Labels, and None for rows whose score is below `certificate.threshold`.
+
+        Raises
+        ------
+        OptionError
+            If the certificate has no threshold, or the function of the scores is missing.
+        """
+        threshold, n = self.certificate.require_selection(), count_rows(X)
+        assert self.scores is not None
+        if (scores is None) != (self.scores.lowest is not None):
+            raise OptionError(
+                f"Rows are answered by their {self.scores.quantity}: "
+                + ("pass that function as scores." if scores is None else "leave scores out.")
+            )
+        answers = np.full(n, None, dtype=object)
+        if threshold is not None and n:
+            sure = measure_scores(self.scores.quantity, scores, model, X, n).values >= threshold
+            answers[sure] = ask(model, X, n)[sure].tolist()
+        return answers
+
     def fingerprint(self) -> str:
-        """Return the fingerprint of classes, answers and losses."""
-        return fingerprint_predictions(self.classes, self.predictions, self.reference, self.losses)
+        """Return the fingerprint of classes, answers, losses and scores."""
+        return fingerprint_predictions(
+            self.classes, self.predictions, self.reference, self.losses, self.scores
+        )
 
     def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
         """Return what the certificate says of what is stored, what is found, and what a difference means."""
@@ -133,7 +193,11 @@ class CertifiedPredictions:
                 str(found),
                 "the classifier described is not the one certified",
             ),
-            "answers": (stated.answers, self.fingerprint(), "an answer, a loss or a class was changed"),
+            "answers": (
+                stated.answers,
+                self.fingerprint(),
+                "an answer, a loss, a score or a class was changed",
+            ),
         }
         if self.split is not None:
             rows = fingerprint_split(self.split.prior_rows, self.split.certified_rows)
@@ -148,6 +212,8 @@ class CertifiedPredictions:
         """Return the answers as plain JSON-able values; the certificate has its own form."""
         exported = None if self.exported is None else self.exported.to_dict()
         content = _content(self.classes, self.predictions, self.reference, self.losses)
+        if self.scores is not None:
+            content["scores"] = self.scores.to_dict()
         rows = {} if self.split is None else {"prior_rows": self.split.prior_rows.tolist()}
         return {**content, "exported": exported, **rows}
 
@@ -157,7 +223,7 @@ class CertifiedPredictions:
         subject = certificate.subject
         fitted = isinstance(subject, FittedSubject)
         keys = ["schema", "version", "classes", "predictions", "reference", "exported", "losses"]
-        keys += ["prior_rows"] * fitted
+        keys += ["prior_rows"] * fitted + ["scores"] * (certificate.answered_error_rate is not None)
         content = read_keys(data, keys)
         version = content["version"]
         if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
@@ -186,6 +252,7 @@ class CertifiedPredictions:
                 None if exported is None else ExportedNetwork.from_dict(exported, "exported"),
                 None if content["losses"] is None else RowLosses.from_dict(content["losses"]),
                 _split_of(content, certificate) if isinstance(subject, FittedSubject) else None,
+                RowScores.from_dict(content["scores"]) if "scores" in content else None,
             )
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
@@ -202,9 +269,13 @@ def fingerprint_predictions(
     predictions: NDArray[np.int64],
     reference: NDArray[np.int64] | None = None,
     losses: RowLosses | None = None,
+    scores: RowScores | None = None,
 ) -> str:
-    """Fingerprint the answers of a classifier, those of the vote it is compared with, and its losses."""
-    return fingerprint_json(_content(classes, predictions, reference, losses))
+    """Fingerprint the answers of a classifier, those of the vote it is compared with, losses and scores."""
+    content = _content(classes, predictions, reference, losses)
+    if scores is not None:  # as bytes: to write a million numbers takes a second
+        content["scores"] = {"quantity": scores.quantity, "values": fingerprint_array(scores.values)}
+    return fingerprint_json(content)
 
 
 def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64]:

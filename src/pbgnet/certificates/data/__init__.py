@@ -21,6 +21,7 @@ from pbgnet.certificates.data.fingerprints import (
     fingerprint_tensors,
     unchanged_data,
 )
+from pbgnet.certificates.data.groups import Groups, GroupSize, GroupsRecord, read_groups
 from pbgnet.certificates.data.indicators import (
     code_for,
     has_several_labels,
@@ -39,6 +40,9 @@ __all__ = [
     "DUPLICATES_ADVICE",
     "Classes",
     "DataFingerprints",
+    "GroupSize",
+    "Groups",
+    "GroupsRecord",
     "Inputs",
     "Label",
     "LabelledRows",
@@ -65,6 +69,7 @@ __all__ = [
     "label_names",
     "label_values",
     "note_on_near_copies",
+    "read_groups",
     "row_fingerprints",
     "single_columns",
     "target_values",

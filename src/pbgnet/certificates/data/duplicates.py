@@ -137,7 +137,8 @@ def count_duplicates(fingerprints: NDArray[np.uint64], others: NDArray[np.uint64
     >>> count_duplicates(rows), count_duplicates(rows, np.array([8, 7], dtype=np.uint64))
     (2, 4)
     """
-    different = np.unique(fingerprints)
+    ordered = np.sort(fingerprints)  # several times as fast as unique, which hashes
+    different = ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
     if others is not None:
         different = different[~np.isin(different, others)]
     return int(fingerprints.size - different.size)

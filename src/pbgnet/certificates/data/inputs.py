@@ -19,7 +19,7 @@ from pbgnet.exceptions import (
     OptionError,
     ShapeError,
 )
-from pbgnet.networks import AnyCode, LabelCode, make_code, read_code
+from pbgnet.networks import AnyCode, Code, LabelCode, make_code, read_code
 from pbgnet.preprocessing import TablePreprocessor, as_numbers, check_columns, column_names, read_columns
 from pbgnet.records import read_keys
 from pbgnet.validation import check_readable, positive_real
@@ -105,6 +105,18 @@ class Inputs:
         """
         answered = self.code.decode(output)
         return answered if self.has_several_labels else self.classes.named(answered)
+
+    def sure_answers(self, output: NDArray[np.float64], threshold: float | None) -> NDArray[Any]:
+        """Return the labels of rows whose sureness is at least a threshold, and None for the others.
+
+        An array of objects, shape (n,). Without a threshold no row is answered.
+        """
+        assert isinstance(self.code, Code)
+        answers = np.full(len(output), None, dtype=object)
+        if threshold is not None:
+            sure = self.code.sureness(output) >= threshold
+            answers[sure] = self.answers(output)[sure].tolist()
+        return answers
 
     def truth(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return the places of labels among the classes; of several labels 0 and 1, shape (n, L)."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pbgnet.certificates.data.duplicates import count_duplicates, note_on_near_copies, row_fingerprints
 from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_data
+from pbgnet.certificates.data.groups import Groups, GroupsRecord
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split import Split
@@ -28,6 +29,8 @@ class PreparedTable:
     inputs : Inputs
         How rows become numbers; a preprocessor in it is fitted.
     split : Split
+    groups : Groups, optional
+        The group of each row, where groups are to be bounded apart.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class PreparedTable:
     rows: LabelledRows
     inputs: Inputs
     split: Split
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         self.split.check_within(self.n_rows)
@@ -77,7 +81,7 @@ class PreparedTable:
 
     def _with_inputs(self, inputs: Inputs) -> "PreparedTable":
         """Return the same table with other inputs, and with all that was computed."""
-        other = PreparedTable(self.rows, inputs, self.split)
+        other = PreparedTable(self.rows, inputs, self.split, self.groups)
         vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
         return other
 
@@ -107,6 +111,16 @@ class PreparedTable:
         """A note on certified rows that repeat another row of the table to six digits only."""
         rows, rounded = self.split.certified_rows, row_fingerprints(self.rows.X, rounding="six digits")
         return note_on_near_copies(rounded[rows], self.n_duplicates, np.delete(rounded, rows))
+
+    @property
+    def certified_groups(self) -> Groups | None:
+        """The group of each certified row, where there are groups."""
+        return None if self.groups is None else self.groups.take(self.split.certified_rows)
+
+    @property
+    def groups_record(self) -> GroupsRecord | None:
+        """What a certificate says of the groups, where there are some."""
+        return None if self.groups is None else self.groups.record(self.split.certified_rows)
 
     def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:
         """Return features of some rows, and the signs that outputs should have: (n,), or (n, r) for r > 1."""

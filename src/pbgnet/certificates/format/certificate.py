@@ -10,16 +10,29 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, Any, Self
 
-from pbgnet.certificates.data import fingerprint_json
+from pbgnet.certificates.data import GroupSize, GroupsRecord, fingerprint_json
 from pbgnet.certificates.format import version1
 from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software, Words
+from pbgnet.certificates.format.delta_plan import DeltaPlan, delta_plan
+from pbgnet.certificates.format.group_words import GroupLimits, limits_of_groups, small_groups
 from pbgnet.certificates.format.majority import MajorityAnswer
+from pbgnet.certificates.format.selection_words import answered_limit, answered_share, certified_threshold
 from pbgnet.certificates.format.shares import FEW, Choices
 from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
 from pbgnet.certificates.format.summary import summary
-from pbgnet.certificates.routes import ERROR_RATE, HAMMING_LOSS, LINEAR_LOSS, MOST_CLAIMS, Claim
-from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.certificates.routes import (
+    ANSWERED_ERROR_RATE,
+    COUNTED,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    LINEAR_LOSS,
+    MOST_CLAIMS,
+    UNANSWERED_RATE,
+    Claim,
+)
+from pbgnet.exceptions import DamagedFileError, DomainError, OptionError
 from pbgnet.records import (
+    ABSENT_IF_NONE,
     Limits,
     OpenProbability,
     PositiveCount,
@@ -65,6 +78,11 @@ class Certificate(Record):
     balanced_error_rate : float or None
         Bound on the mean of the error rates of the classes, where these are claimed: the mean of their
         bounds, which hold together, so that it costs nothing.
+    groups : GroupsRecord or None
+        The groups whose error rates are bounded, and how many certified rows each has.
+    largest_group_difference : float or None
+        Bound on the largest difference between the error rates of two groups: it follows from their limits,
+        which hold together, so that it costs nothing.
     subject : NetworkSubject, ClassifierSubject, FittedSubject or DisagreementSubject
         What was certified.
     n_rows_total : int
@@ -102,6 +120,8 @@ class Certificate(Record):
     fingerprints: Fingerprints
     versions: Software
     issued_at: Annotated[str, Limits(pattern=r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")]
+    groups: GroupsRecord | None = field(default=None, metadata=ABSENT_IF_NONE)
+    largest_group_difference: Probability | None = field(default=None, metadata=ABSENT_IF_NONE)
     version: Annotated[int, Limits(low=1, high=max(VERSIONS))] = max(VERSIONS)
     written: Words | None = field(default=None, compare=False, repr=False)
 
@@ -109,7 +129,10 @@ class Certificate(Record):
         super().__post_init__()
         if sum(claim.quantity == ERROR_RATE and claim.overall for claim in self.claims) != 1:
             raise DomainError("claims must hold exactly one bound on the error rate over all rows.")
+        known = () if self.groups is None else self.groups.claimed
         for claim in self.claims:
+            if claim.group is not None and claim.group not in known:
+                raise DomainError(f"claims speak of group {claim.group:.60}, which no certified row has.")
             if (claim.predictor == "classifier") == self.of_network or claim.discarded:
                 raise DomainError(f"claims cannot speak of {claim.predictor}, which is not what is deployed.")
             if (claim.route == "disagreement") != isinstance(self.subject, DisagreementSubject):
@@ -158,7 +181,44 @@ class Certificate(Record):
     @property
     def expected_loss(self) -> Claim | None:
         """The bound on its expected linear, or other, loss, where one is claimed."""
-        return next((c for c in self.claims if c.quantity not in (ERROR_RATE, HAMMING_LOSS)), None)
+        return next((c for c in self.claims if c.quantity not in (*COUNTED, HAMMING_LOSS)), None)
+
+    @property
+    def answered_error_rate(self) -> Claim | None:
+        """The bound on the error rate among rows that are answered, where not all are."""
+        return next((c for c in self.claims if c.quantity == ANSWERED_ERROR_RATE), None)
+
+    @property
+    def unanswered_rate(self) -> Claim | None:
+        """The bound on the share of rows that are left unanswered, where not all are answered."""
+        return next((c for c in self.claims if c.quantity == UNANSWERED_RATE), None)
+
+    @property
+    def threshold(self) -> float | None:
+        """Rows whose score is at least this are answered; None if no threshold is certified."""
+        claim = self.answered_error_rate
+        return None if claim is None else certified_threshold(claim)
+
+    @property
+    def answered_limit(self) -> str:
+        """The bound on the error rate of answered rows in print; "" where all rows are answered."""
+        claim = self.answered_error_rate
+        return "" if claim is None else answered_limit(claim)
+
+    @property
+    def answered_share(self) -> float | None:
+        """The share of certified rows that are answered, a count and no claim; None where all are."""
+        claim = self.answered_error_rate
+        return None if claim is None else answered_share(claim)
+
+    def require_selection(self) -> float | None:
+        """Return `threshold`, or raise `OptionError` where it was never asked for."""
+        if self.answered_error_rate is None:
+            raise OptionError(
+                "This certificate speaks of a classifier that answers all rows; ask for max_error or "
+                "coverage in fit, or use certify_selective."
+            )
+        return self.threshold
 
     @property
     def has_discarded(self) -> bool:
@@ -178,6 +238,24 @@ class Certificate(Record):
         error rate of the class.
         """
         return tuple(claim for claim in self.claims if claim.answered is not None)
+
+    @property
+    def by_group(self) -> tuple[GroupLimits, ...]:
+        """The limits of the error rate in each group, where they are claimed."""
+        return limits_of_groups(self.claims)
+
+    @property
+    def small_groups(self) -> tuple[GroupSize, ...]:
+        """The groups with so few certified rows that little could be said of them, whatever their errors."""
+        if self.groups is None:
+            return ()
+        share = next((claim.delta for claim in self.claims if claim.group is not None), self.delta)
+        return small_groups(self.groups, share)
+
+    @property
+    def delta_plan(self) -> DeltaPlan:
+        """Which sentence has which share of delta, so that all hold together."""
+        return delta_plan(self)
 
     def alternative(self, quantity: str, route: str) -> Claim | None:
         """Return what another route gives, for comparison; see `pbgnet.certificates.ROUTES`."""

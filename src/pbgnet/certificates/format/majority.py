@@ -75,4 +75,5 @@ def never_answered(
     if truth.ndim == 2:
         missing = truth.any(axis=0) & ~answers.any(axis=0)
         return tuple(names[place] for place in np.flatnonzero(missing).tolist())
-    return tuple(names[place] for place in np.setdiff1d(truth, answers).tolist())
+    found, answered = (np.bincount(places, minlength=len(names)) > 0 for places in (truth, answers))
+    return tuple(names[place] for place in np.flatnonzero(found & ~answered).tolist())

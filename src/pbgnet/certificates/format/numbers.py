@@ -1,6 +1,6 @@
 """Numbers in print: a bound may grow there, never shrink."""
 
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def round_up(value: float, digits: int = 4) -> str:
@@ -16,6 +16,18 @@ def round_up(value: float, digits: int = 4) -> str:
     """
     # Decimal(float) is exact: the double nearest to 0.04 lies above it, hence 0.0401.
     return format(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING), "f")
+
+
+def round_down(value: float, digits: int = 4) -> str:
+    """Write a number with that many decimals, rounded down, as a lower limit is.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates import round_down
+    >>> round_down(0.04009)
+    '0.0400'
+    """
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
 
 
 def percent_up(value: float) -> str:

@@ -12,11 +12,12 @@ def certificate_schema() -> dict[str, Any]:
     schema, version = json_schema(Certificate), max(VERSIONS)
     properties = {name: part for name, part in schema["properties"].items() if name != "written"}
     words = Words.schema({})["properties"]
+    always = {"schema", "version", *words}
     properties = {"schema": {"const": SCHEMA}, **properties, "version": {"const": version}, **words}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"pbgnet certificate, version {version}",
         **schema,
         "properties": properties,
-        "required": list(properties),
+        "required": [name for name in properties if name in schema["required"] or name in always],
     }

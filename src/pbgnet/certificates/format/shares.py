@@ -35,7 +35,8 @@ class Choices(Record):
     on_prior_rows : tuple of str
         Chosen on the prior rows alone, which costs nothing.
     unions : tuple of Union
-        Paid for: the share of each claim is `delta_per_prior` divided by all counts.
+        Paid for: the share of each claim is `delta_per_prior` divided by all counts; the limits of groups
+        have another, see `Wanted.delta_of`.
     candidates : tuple of str
         The routes to the bound on the error rate between which the certified rows decided.
     """

@@ -6,7 +6,9 @@ It is not part of the file: it says no more than the statement does, and may be 
 from typing import TYPE_CHECKING
 
 from pbgnet.certificates.format.class_words import told_by_class, told_by_label
+from pbgnet.certificates.format.group_words import summary_of_groups
 from pbgnet.certificates.format.numbers import percent, percent_up
+from pbgnet.certificates.format.selection_words import summed_up_answers
 from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
 
 if TYPE_CHECKING:
@@ -24,9 +26,10 @@ def summary(certificate: "Certificate") -> str:
         told += f", {told_by_class(classes, lambda value: f'{percent_up(value)} %')}"
     if labels := certificate.per_label:
         told += f", {told_by_label(labels, lambda value: f'{percent_up(value)} %')}"
+    told += summary_of_groups(certificate)
     if majority is not None:
         told += f"; always answering {majority.answer} is wrong on {100 * majority.error_rate:.1f} % of them"
-    return f"{told}."
+    return f"{told}.{summed_up_answers(certificate)}"
 
 
 def _of_labels(certificate: "Certificate") -> str:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pbgnet.certificates.format import version1_outputs
 from pbgnet.certificates.format.class_words import told_by_class, told_of_cells
+from pbgnet.certificates.format.group_words import groups_settled, small_groups_told, statement_of_groups
 from pbgnet.certificates.format.numbers import percent, round_up
+from pbgnet.certificates.format.selection_words import (
+    SCORE_OF_ROW,
+    THRESHOLDS_SETTLED,
+    bounded_answers,
+)
 from pbgnet.certificates.format.subjects import (
     DisagreementSubject,
     FittedSubject,
@@ -123,7 +129,9 @@ def assumptions(certificate: "Certificate") -> tuple[str, ...]:
         f"The {rows} rows are independent draws from one distribution, that of the rows to be classified.",
         *_duplicates(certificate, rows),
         *(_of_network(certificate) if certificate.of_network else _of_classifier(certificate)),
+        *groups_settled(certificate),
         *_choices(certificate),
+        *(() if certificate.answered_error_rate is None else (THRESHOLDS_SETTLED, SCORE_OF_ROW)),
     )
 
 
@@ -160,19 +168,23 @@ def shortcomings(certificate: "Certificate") -> tuple[str, ...]:
             f"{kind[0]} of certified rows are" if len(missing) > 1 else f"{kind[1]} of certified rows is"
         )
         told.append(f"{classes} never answered on them: {', '.join(missing[:MOST_NAMED])}{more}.")
-    return tuple(told)
+    return (*told, *small_groups_told(certificate))
 
 
 def _further_claims(certificate: "Certificate") -> str:
-    """Return what is claimed of each class, and of the loss of a classifier."""
+    """Return what is claimed of each class and group, and of the loss of a classifier."""
     claims, told, open_end = certificate.class_conditional, "", ""
-    something = certificate.error_rate.value < 1 or bool(claims)
+    answered = certificate.answered_error_rate
+    something = certificate.error_rate.value < 1 or bool(claims) or bool(certificate.by_group)
+    something = something or (answered is not None and answered.value < 1)
     if claims:
         told += f"; it is {told_by_class(claims, round_up)}"
     if (balanced := certificate.balanced_error_rate) is not None:
         told += f", so the balanced error rate, the mean over the classes, is at most {round_up(balanced)}"
     if certificate.confusion:
         told += f"; {told_of_cells(certificate.confusion, round_up)}"
+    told += bounded_answers(certificate)
+    told += statement_of_groups(certificate)
     if not certificate.of_network and (loss := certificate.expected_loss) is not None:
         if loss.value < 1:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pbgnet.certificates.format.class_words import told_by_label
+from pbgnet.certificates.format.group_words import statement_of_groups
 from pbgnet.certificates.format.numbers import round_up
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def bounded_labels(certificate: "Certificate") -> str:
         drawn = "the expected linear loss of the aggregate, the Hamming loss of a network drawn,"
         aggregate = _at_most(drawn, loss.value)
         told = [f"{aggregate}, so {told[0]}", told[1]]
-    return " and ".join(told) + _each_label(certificate) + ", all together"
+    groups = statement_of_groups(certificate, "that share of rows with any wrong label")
+    return " and ".join(told) + _each_label(certificate) + groups + ", all together"
 
 
 def yardstick_of_labels(certificate: "Certificate") -> str:

@@ -14,6 +14,7 @@ from pbgnet.certificates.data import (
     SplitRecord,
     code_for,
     label_values,
+    read_groups,
 )
 from pbgnet.certificates.format import PreprocessingRecord, PriorRecord
 from pbgnet.certificates.network.evaluation import certifiable, prior_network
@@ -49,6 +50,9 @@ def certify_network(
     n_samples: int | None = None,
     seed: int | None = None,
     per_label: bool = False,
+    max_error: float | None = None,
+    coverage: float | None = None,
+    groups: str | ArrayLike | None = None,
     prior_margins: ArrayLike | None = None,
 ) -> CertifiedModel:
     """Certify a network on the user's own table, and return a model that can be saved and verified.
@@ -105,6 +109,13 @@ def certify_network(
         T and the seed of "monte_carlo".
     per_label : bool, default=False
         Of several labels, also bound the error rate of each, which shares delta; for the route "held-out".
+    max_error, coverage : float, optional
+        Also certify a threshold from which rows are answered, so that at most this share of the answers is
+        wrong, or that about this share of rows is answered; which shares delta; for the route "held-out".
+        `CertifiedModel.predict_or_abstain` keeps to it.
+    groups : str, or array_like of shape (N,), optional
+        Also bound the error rate in each group, from above and from below, and the largest difference between
+        two groups, all of which share delta; for the route "held-out". See `certify`.
     prior_margins : array_like, optional
         Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
         come than those on all prior rows, for what is chosen on them. They are saved with the model, so
@@ -152,12 +163,19 @@ def certify_network(
         n_samples,
         seed,
         per_label,
+        max_error,
+        coverage,
     )
     names = column_names(X) if feature_names is None else feature_names
     known = Classes(tuple(label_values(classes).tolist()))
     rows = LabelledRows(X, y)
     inputs = Inputs(known, names, preprocessor, code_for(rows.labels, code, len(known)))
-    table = PreparedTable(rows, inputs, Split(prior_rows, certified_rows, split))
+    table = PreparedTable(
+        rows,
+        inputs,
+        Split(prior_rows, certified_rows, split),
+        read_groups(groups, X),
+    )
     return certify_prepared(
         network, table, prior=prior, terms=terms, preprocessing=preprocessing, prior_margins=prior_margins
     )

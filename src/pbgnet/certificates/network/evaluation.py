@@ -103,8 +103,11 @@ class Answers:
 
     def of_class(self, place: int) -> "Answers":
         """Return those on rows of one class."""
-        rows = self.truth == place
-        return replace(self, output=self.output[rows], truth=self.truth[rows], among=place)
+        return replace(self.of_rows(self.truth == place), among=place)
+
+    def of_rows(self, rows: NDArray[np.bool_]) -> "Answers":
+        """Return those on some of the rows."""
+        return replace(self, output=self.output[rows], truth=self.truth[rows])
 
     @property
     def n(self) -> int:
@@ -174,7 +177,19 @@ class Answers:
             divergence=self.divergence,
             distance=self.distance,
             n_labels=self.code.n_labels if isinstance(self.code, LabelCode) else 1,
+            surely_wrong=self.leads < -4 * self.margin_error,
         )
+
+    @property
+    def sureness(self) -> NDArray[np.float64]:
+        """How sure the vote is of each row: |G| for two classes, for more its lead over the next class."""
+        assert isinstance(self.code, Code)
+        return self.code.sureness(self.output)
+
+    @functools.cached_property
+    def measured_answers(self) -> Measured:
+        """What routes look at where only some rows are answered; scores err as leads do in `measured`."""
+        return replace(self.measured, scores=self.sureness, score_error=4 * self.margin_error)
 
     @functools.cached_property
     def wrong_labels(self) -> NDArray[np.bool_]:

@@ -39,8 +39,8 @@ from pbgnet.certificates.network.evaluation import (
 from pbgnet.certificates.network.sampling import draw_risk
 from pbgnet.certificates.network.strategy import Decision, Situation, as_margins, decide
 from pbgnet.certificates.network.terms import Terms
-from pbgnet.certificates.routes import balanced_bound
-from pbgnet.exceptions import DomainError
+from pbgnet.certificates.routes import balanced_bound, largest_difference
+from pbgnet.exceptions import DomainError, OptionError
 from pbgnet.kernels import one_thread
 from pbgnet.networks import INITIALISATIONS, AggregatedNetwork
 from pbgnet.validation import check_kind
@@ -115,6 +115,8 @@ def issue_certificate(
         ),
         versions=software(),
         issued_at=now(),
+        groups=table.groups_record,
+        largest_group_difference=largest_difference(decision.claims),
     )
     return certificate, situation
 
@@ -136,13 +138,34 @@ def situation_of(
     if margins is None and learned_from(prior, table.split.prior_rows):
         margins = as_margins(evaluate(before, *table.apart, code).margins)
     posterior = evaluate(network, *table.certified, code)
+    scores = None
+    if terms.selective:
+        scores = prior_sureness(before, table, margins if code.n_outputs == 1 else None)
     return Situation(
         posterior,
         posterior if is_prior(network) else evaluate(before, *table.certified, code),
         table.inputs.classes.names,
         margins,
         draw_risk(network, *table.examples(table.split.certified_rows), terms) if terms.sampled else None,
+        table.certified_groups,
+        scores=scores,
     )
+
+
+def prior_sureness(
+    prior: AggregatedNetwork, table: PreparedTable, margins: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return how sure the prior is of prior rows; margins of a single output tell it but for their sign.
+
+    They are best where they are those on rows that it was not trained on.
+    """
+    if margins is not None:
+        return np.abs(margins)
+    if not table.split.prior_rows.size:
+        raise OptionError(
+            "Thresholds are placed by the scores of prior rows, and there are none; set some rows apart."
+        )
+    return evaluate(prior, *table.apart, table.inputs.code).sureness
 
 
 def majority_of(table: PreparedTable) -> MajorityAnswer:

@@ -128,6 +128,20 @@ class CertifiedModel:
         """Return the label the vote answers with, for each row; several labels as 0 and 1, shape (n, L)."""
         return self.inputs.answers(self.output(X))
 
+    def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the label of each row that the certificate lets the vote answer, and None for the others.
+
+        Rows are answered whose score, |G| for two classes and the lead over the next class for more, is at
+        least `certificate.threshold`. The array is one of objects, so that a row without an answer cannot be
+        taken for one that has it; `predict` answers all rows.
+
+        Raises
+        ------
+        OptionError
+            If no threshold was asked for.
+        """
+        return self.inputs.sure_answers(self.output(X), self.certificate.require_selection())
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return a share for each class, shape (n, c), in the order of `classes_`; not calibrated.
 

@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.format import Choices, Union
+from pbgnet.certificates.data import Groups
+from pbgnet.certificates.format import Choices, Claimed, Union, Wanted
 from pbgnet.certificates.network.evaluation import Answers
 from pbgnet.certificates.network.terms import Terms
 from pbgnet.certificates.routes import (
+    ANSWERED_ERROR_RATE,
     ANY_ERROR,
     CANDIDATES,
     ERROR_RATE,
     EXPECTED_DIVERGENCE,
     HAMMING_LOSS,
     ROUTES,
+    SELECTIVE,
     Claim,
     Event,
     Foresight,
@@ -27,8 +30,6 @@ from pbgnet.certificates.routes import (
     Sample,
     Settings,
     candidates_of,
-    class_events,
-    label_events,
     make_claim,
 )
 from pbgnet.exceptions import DomainError, ShapeError
@@ -49,6 +50,10 @@ class Situation:
         Of the prior on prior rows, to choose settings by; None where there are none to learn from.
     sample : Sample or None
         The posterior's risk from draws, where it is to be certified so.
+    scores : ndarray or None
+        How sure the prior is on prior rows, to place thresholds by; None where all rows are answered.
+    groups : Groups or None
+        The group of each certified row, where groups are bounded apart.
     """
 
     posterior: Answers
@@ -56,6 +61,8 @@ class Situation:
     classes: tuple[str, ...]
     margins: NDArray[np.float64] | None = None
     sample: Sample | None = None
+    groups: Groups | None = None
+    scores: NDArray[np.float64] | None = None
 
     @property
     def several_labels(self) -> bool:
@@ -67,12 +74,16 @@ class Situation:
         """Whether there is a posterior besides the prior: an ensemble has none."""
         return self.posterior is not self.prior
 
-    def answers(self, predictor: str, given_class: str | None = None) -> Answers:
-        """Return what a predictor answers on the certified rows, or on those of one class."""
+    def answers(self, predictor: str, event: Event = ANY_ERROR) -> Answers:
+        """Return what a predictor answers on the certified rows, or on those of one class or group."""
         answers = self.prior if predictor.startswith("prior's") else self.posterior
-        if given_class is None:
+        if event.group is not None:
+            if self.groups is None:
+                raise DomainError(f"There is no group {event.group}: no groups are known of these rows.")
+            return answers.of_rows(self.groups.rows_of(event.group))
+        if event.given_class is None:
             return answers
-        return answers.of_class(self.classes.index(given_class))
+        return answers.of_class(self.classes.index(event.given_class))
 
     def measured(
         self, predictor: str, quantity: str = ERROR_RATE, event: Event = ANY_ERROR, *, exact: bool = False
@@ -81,12 +92,12 @@ class Situation:
 
         The event may be an answer, or a label, that alone counts as an error.
         """
-        answers = self.answers(predictor, event.given_class)
+        answers = self.answers(predictor, event)
         if event.label is not None:
             return answers.of_label(self.classes.index(event.label))
         if event.answered is not None:
             return Measured(answers.may_answer(self.classes.index(event.answered)))
-        found = answers.measured
+        found = answers.measured_answers if quantity in SELECTIVE else answers.measured
         if quantity == HAMMING_LOSS:
             found = answers.counted_labels if predictor == "prior's vote" else answers.measured_labels
         return found if exact else replace(found, sample=self.sample)
@@ -112,6 +123,12 @@ class Proposal:
     route: str
     quantity: str
     settings: Settings
+
+    def beside(self, claimed: Claimed, foresight: Foresight) -> "Proposal":
+        """Return how something else is bounded, given that this is how the error rate over all rows is."""
+        route = claimed.route_beside(self.route)
+        settings = foresight.settings_of(ROUTES[route]) if claimed.quantity in SELECTIVE else self.settings
+        return replace(self, quantity=claimed.quantity, route=route, settings=settings)
 
 
 @dataclass(frozen=True)
@@ -147,9 +164,11 @@ def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
 def decide(situation: Situation, terms: Terms) -> Decision:
     """Compute the routes that were asked for, take the best, and set the others beside it."""
     terms.check_classes(situation.classes, situation.prior.truth)
+    terms.check_groups(situation.groups)
     candidates = candidate_names(terms.certificate, situation.margins is not None)
-    names, several = situation.classes, situation.several_labels
-    choices = Choices(terms.certificate, (), unions(terms, candidates, names, several), candidates)
+    several = situation.several_labels
+    wanted = terms.wanted(situation.classes, several, situation.groups)
+    choices = Choices(terms.certificate, (), unions(terms, candidates, wanted), candidates)
     share = split_delta(terms.delta_per_prior, choices.n_shares)
     foresight = Foresight(
         situation.prior.n,
@@ -158,14 +177,18 @@ def decide(situation: Situation, terms: Terms) -> Decision:
         terms.constant,
         situation.prior.distance,
         divergence=expected_divergence(terms.certificate, situation.has_posterior),
+        scores=situation.scores,
+        max_error=terms.max_error,
+        coverage=terms.coverage,
     )
     proposals = {name: propose(name, foresight, several) for name in candidates}
     rates = {name: situation.claim(proposals[name][-1], share).value for name in candidates}
     winner = min(candidates, key=lambda name: rates[name])
     claims = [situation.claim(proposal, share) for proposal in proposals[winner]]
-    claims += [
-        situation.claim(proposals[winner][-1], share, event) for event in events_of(terms, names, several)
-    ]
+    headline = proposals[winner][-1]
+    for claimed in wanted.claims:
+        part = wanted.delta_of(claimed.event, terms.delta_per_prior, choices.n_shares)
+        claims.append(situation.claim(headline.beside(claimed, foresight), part, claimed.event))
     exact = replace(situation, sample=None)
     discarded = winner == "held-out" and situation.has_posterior
     proposed = others_than(winner, foresight, several, discarded=discarded)
@@ -215,9 +238,13 @@ def chosen_on_prior_rows(
     certificate: str, foresight: Foresight, several_labels: bool = False
 ) -> tuple[str, ...]:
     """Say what a certificate rests on and was chosen on the prior rows."""
+    placed: tuple[str, ...] = ()
+    if foresight.scores is not None:
+        route = ROUTES[SELECTIVE[ANSWERED_ERROR_RATE]]
+        placed = route.chosen(foresight.settings_of(route))
     if not foresight.learned:
-        return ()
-    return tuple(
+        return placed
+    return placed + tuple(
         told
         for name in candidate_names(certificate, True)
         for proposal in propose(name, foresight, several_labels)[:1]
@@ -225,35 +252,17 @@ def chosen_on_prior_rows(
     )
 
 
-def events_of(terms: Terms, names: tuple[str, ...], several_labels: bool = False) -> list[Event]:
-    """Return what is bounded apart: of each class, or of each of several labels."""
-    if several_labels:
-        return label_events(names, terms.per_label)
-    return class_events(names, terms.class_conditional, terms.confusion)
-
-
-def unions(
-    terms: Terms, candidates: tuple[str, ...], names: tuple[str, ...], several_labels: bool = False
-) -> tuple[Union, ...]:
+def unions(terms: Terms, candidates: tuple[str, ...], wanted: Wanted) -> tuple[Union, ...]:
     """Return what delta is divided for."""
     paid = []
     if len(candidates) > 1:
         paid.append(Union(f"the routes looked at ({' and '.join(candidates)})", len(candidates)))
-    events = events_of(terms, names, several_labels)
-    if several_labels and "held-out" in candidates:
-        paid.append(label_union(len(events)))
-    elif events:
-        cells = ", and the cells of the confusion matrix" if len(events) > len(names) else ""
-        paid.append(Union(f"the error rate over all rows and that of each class{cells}", 1 + len(events)))
+    # What is counted of several labels over all rows is two claims; of a posterior both follow from one.
+    counts_labels = wanted.several_labels and "held-out" in candidates
+    paid += wanted.unions(2 if counts_labels else 1)
     if terms.sampled:
         paid.append(Union("the draws of the sampled risk and the bound", 2))
     return tuple(paid)
-
-
-def label_union(n_events: int) -> Union:
-    """Return what delta is divided for where labels are counted: two claims, and one for each label."""
-    each = ", and the error rate of each label" if n_events else ""
-    return Union(f"the share of rows with any wrong label and the Hamming loss{each}", 2 + n_events)
 
 
 def others_than(

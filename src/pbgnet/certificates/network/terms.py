@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.bounds import Constant, split_delta
-from pbgnet.certificates.format import MOST_SAMPLES
-from pbgnet.certificates.routes import class_events
+from pbgnet.certificates.data import Groups
+from pbgnet.certificates.format import MOST_SAMPLES, Wanted, class_events
+from pbgnet.certificates.routes import check_selection
 from pbgnet.choices import CERTIFICATES
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, OptionError
 from pbgnet.validation import check_name, positive_int
@@ -42,8 +43,15 @@ class Terms:
     n_samples: int | None = None
     seed: int | None = None
     per_label: bool = False
+    max_error: float | None = None
+    coverage: float | None = None
 
     def __post_init__(self) -> None:
+        if self.selective and self.certificate != "held-out":
+            raise OptionError(
+                "Rows that are answered where the classifier is sure are counted: that is "
+                f"certificate='held-out', not {self.certificate!r}."
+            )
         check_name("constant", self.constant, [member.value for member in Constant])
         check_name("certificate", self.certificate, CERTIFICATES)
         check_name("aggregation of a certificate", self.aggregation, ("fourier", "monte_carlo"))
@@ -72,6 +80,11 @@ class Terms:
             )
 
     @property
+    def selective(self) -> bool:
+        """Whether only rows are answered of which the classifier is sure."""
+        return check_selection(self.max_error, self.coverage)
+
+    @property
     def sampled(self) -> bool:
         """Whether the empirical risk is estimated from draws."""
         return self.aggregation == "monte_carlo"
@@ -85,6 +98,36 @@ class Terms:
     def delta_per_prior(self) -> float:
         """The share of it that each prior has."""
         return split_delta(self.delta, self.n_priors)
+
+    def wanted(self, names: tuple[str, ...], several_labels: bool, groups: Groups | None) -> Wanted:
+        """Return what is to be claimed besides the error rate over all rows.
+
+        Parameters
+        ----------
+        names : tuple of str
+            All classes, or labels.
+        several_labels : bool
+            Whether they are labels.
+        groups : Groups or None
+            The group of each certified row.
+        """
+        return Wanted(
+            names,
+            self.class_conditional and not several_labels,
+            self.confusion and not several_labels,
+            self.per_label and several_labels,
+            () if groups is None else groups.present,
+            several_labels=several_labels,
+            selective=self.selective,
+        )
+
+    def check_groups(self, groups: Groups | None) -> None:
+        """Raise where groups are to be bounded apart, and the route cannot."""
+        if groups is not None and self.certificate != "held-out":
+            raise OptionError(
+                "The errors in each group are counted, from above and from below: that is "
+                f"certificate='held-out', not {self.certificate!r}."
+            )
 
     def check_classes(self, names: Sequence[str], truth: NDArray[np.int64]) -> None:
         """Raise where classes or labels are to be bounded apart, and cannot be.
@@ -101,6 +144,10 @@ class Terms:
             raise OptionError(
                 "class_conditional and confusion are for rows of one class each; per_label bounds each of "
                 "several labels."
+            )
+        if several_labels and self.selective:
+            raise OptionError(
+                "max_error and coverage are for rows of one class each, not for several labels."
             )
         if self.per_label and not several_labels:
             raise OptionError(

@@ -1,10 +1,14 @@
 """Routes to a bound: each an object in a file of its own, all in one registry."""
 
 from pbgnet.certificates.routes.base import (
+    ACCURACY,
+    ANSWERED_ERROR_RATE,
+    COUNTED,
     ERROR_RATE,
     EXPECTED_DIVERGENCE,
     HAMMING_LOSS,
     LINEAR_LOSS,
+    UNANSWERED_RATE,
     Evidence,
     Foresight,
     Route,
@@ -17,17 +21,34 @@ from pbgnet.certificates.routes.claim import (
     Claim,
     Event,
     balanced_bound,
-    class_events,
-    label_events,
+    largest_difference,
     make_claim,
 )
 from pbgnet.certificates.routes.measured import Measured, Sample
 from pbgnet.certificates.routes.pac_bayes import FIXED_GRID
-from pbgnet.certificates.routes.registry import CANDIDATES, HELD_OUT_LOSS, ROUTES, candidates_of
+from pbgnet.certificates.routes.registry import (
+    CANDIDATES,
+    COUNT_BELOW,
+    HELD_OUT_LOSS,
+    ROUTES,
+    SELECTIVE,
+    candidates_of,
+)
+from pbgnet.certificates.routes.selection import (
+    MOST_THRESHOLDS,
+    SelectionEvidence,
+    SelectionSettings,
+    certified_place,
+    check_selection,
+)
 
 __all__ = [
+    "ACCURACY",
+    "ANSWERED_ERROR_RATE",
     "ANY_ERROR",
     "CANDIDATES",
+    "COUNTED",
+    "COUNT_BELOW",
     "ERROR_RATE",
     "EXPECTED_DIVERGENCE",
     "FIXED_GRID",
@@ -36,7 +57,10 @@ __all__ = [
     "LINEAR_LOSS",
     "LOSS_QUANTITY",
     "MOST_CLAIMS",
+    "MOST_THRESHOLDS",
     "ROUTES",
+    "SELECTIVE",
+    "UNANSWERED_RATE",
     "Claim",
     "Event",
     "Evidence",
@@ -44,10 +68,13 @@ __all__ = [
     "Measured",
     "Route",
     "Sample",
+    "SelectionEvidence",
+    "SelectionSettings",
     "Settings",
     "balanced_bound",
     "candidates_of",
-    "class_events",
-    "label_events",
+    "certified_place",
+    "check_selection",
+    "largest_difference",
     "make_claim",
 ]

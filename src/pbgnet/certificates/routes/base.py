@@ -19,8 +19,17 @@ from pbgnet.records import PositiveCount, Record
 
 LINEAR_LOSS = "linear loss"
 ERROR_RATE = "error rate"
+ACCURACY = "accuracy"
+"""The rate of right answers: an upper limit of it is a lower one of the error rate."""
 HAMMING_LOSS = "hamming loss"
 """The share of labels that are wrong, where a row has several."""
+ANSWERED_ERROR_RATE = "error rate of answered rows"
+UNANSWERED_RATE = "rate of unanswered rows"
+"""Of a classifier that answers only where it is sure."""
+
+
+COUNTED = (ERROR_RATE, ACCURACY, ANSWERED_ERROR_RATE, UNANSWERED_RATE)
+"""What is counted, row by row; all else is a loss with a mean."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,10 @@ class Foresight:
     divergence : float
         Of the posterior to come from its prior, as it is expected; 0 where it was settled that the prior is
         the posterior.
+    scores : ndarray or None
+        How sure the prior is on prior rows, where only some rows are to be answered; not negative.
+    max_error, coverage : float or None
+        What is asked of these: how often they may be wrong, or how many they should be.
     """
 
     n: int
@@ -88,6 +101,9 @@ class Foresight:
     distance: Fraction = Fraction(1)
     of_votes: bool = False
     divergence: float = EXPECTED_DIVERGENCE
+    scores: NDArray[np.float64] | None = None
+    max_error: float | None = None
+    coverage: float | None = None
     _planned: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -114,6 +130,9 @@ class Foresight:
             self.of_votes,
             self.divergence,
             id(self.margins),
+            id(self.scores),
+            self.max_error,
+            self.coverage,
         )
         if key not in self._planned:
             self._planned[key] = route.plan(self)
@@ -127,7 +146,7 @@ class Route(ABC):
     summary: ClassVar[str]
     """What it proves, in a line of the table of routes."""
     quantity: ClassVar[str]
-    """What it bounds: `ERROR_RATE` or `LINEAR_LOSS`."""
+    """What it bounds: `ERROR_RATE`, `ACCURACY` or `LINEAR_LOSS`."""
     predictors: ClassVar[tuple[str, ...]]
     """Of what; a count needs a predictor that was fixed beforehand."""
     hamming_loss_of: ClassVar[tuple[str, ...]] = ()
@@ -160,7 +179,7 @@ class Route(ABC):
     def bounds(self, quantity: str, predictor: str) -> bool:
         """Whether it can bound this quantity of this predictor."""
         if predictor == self.any_loss_of:
-            return quantity != ERROR_RATE
+            return quantity not in COUNTED
         if quantity == HAMMING_LOSS:
             return predictor in self.hamming_loss_of
         return quantity == self.quantity and predictor in self.predictors

@@ -1,22 +1,41 @@
 """A claim: one bound on one quantity of one predictor, with everything it was computed from."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple, Self
 
-from pbgnet.certificates.routes.base import Evidence, Route, Settings
+from pbgnet.certificates.routes.base import (
+    ACCURACY,
+    ANSWERED_ERROR_RATE,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    UNANSWERED_RATE,
+    Evidence,
+    Route,
+    Settings,
+)
 from pbgnet.certificates.routes.measured import Measured
-from pbgnet.certificates.routes.registry import ROUTES
-from pbgnet.exceptions import DamagedFileError, DomainError, OptionError
-from pbgnet.records import Limits, OpenProbability, Probability, Record, schema_reference
+from pbgnet.certificates.routes.registry import COUNT_BELOW, ROUTES
+from pbgnet.exceptions import DamagedFileError, DomainError
+from pbgnet.records import (
+    ABSENT_IF_NONE,
+    Limits,
+    OpenProbability,
+    Probability,
+    Record,
+    schema_reference,
+)
 
 LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(?:linear|brier)')[A-Za-z_][A-Za-z0-9_]{0,79}'"
 """What a bound may speak of besides the error rate: a loss in [0, 1], perhaps a function of the user's.
 
 Such a function has another name than those losses that we define.
 """
+
+QUANTITIES = "|".join((ERROR_RATE, ACCURACY, HAMMING_LOSS, ANSWERED_ERROR_RATE, UNANSWERED_RATE))
+"""All else that it may speak of."""
 
 MOST_CLAIMS = 2**16
 """A certificate may hold so many: all pairs of 255 classes. No file can make `verify` work through more."""
@@ -40,8 +59,10 @@ class Claim(Record):
     Attributes
     ----------
     quantity : str
-        "error rate", for several labels that of rows with any wrong one; "hamming loss", the share of wrong
-        labels; "linear loss", "brier loss", or "loss" and the name of the user's function in quotes.
+        "error rate", for several labels that of rows with any wrong one; "accuracy", that of all other rows;
+        "hamming loss", the share of wrong labels; "linear loss", "brier loss", or "loss" and the name of the
+        user's function in quotes; of a classifier that answers only where it is sure, "error rate of
+        answered rows" and "rate of unanswered rows".
     predictor : str
         One of `PREDICTORS`.
     route : str
@@ -58,9 +79,11 @@ class Claim(Record):
         Only answers with this class count as errors, as in a cell of the confusion matrix; None for all.
     label : str or None
         Only this one of several labels (as Python writes it) is meant; None for all.
+    group : str or None
+        Only rows of this group are meant; None for all.
     """
 
-    quantity: Annotated[str, Limits(pattern=f"error rate|hamming loss|{LOSS_QUANTITY}")]
+    quantity: Annotated[str, Limits(pattern=f"{QUANTITIES}|{LOSS_QUANTITY}")]
     predictor: Annotated[str, Limits(choices=PREDICTORS)]
     route: Annotated[str, Limits(choices=tuple(ROUTES))]
     value: Probability
@@ -70,6 +93,7 @@ class Claim(Record):
     given_class: str | None = None
     answered: str | None = None
     label: str | None = None
+    group: str | None = field(default=None, metadata=ABSENT_IF_NONE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,6 +104,9 @@ class Claim(Record):
             raise DomainError("A cell of the confusion matrix is counted among rows of another class.")
         if self.label is not None and (self.given_class is not None or route.name != "clopper-pearson"):
             raise DomainError("The error rate of a label is counted, and on all rows.")
+        counted = route.name in ("clopper-pearson", COUNT_BELOW)
+        if self.group is not None and (not counted or (self.given_class, self.label) != (None, None)):
+            raise DomainError("The errors in a group are counted, and in all classes and labels.")
         if not route.bounds(self.quantity, self.predictor):
             raise DomainError(
                 f"route {route.name} bounds the {route.quantity} of {' or '.join(route.predictors)}, not the "
@@ -95,7 +122,12 @@ class Claim(Record):
     @property
     def overall(self) -> bool:
         """Whether it speaks of all rows and all labels."""
-        return self.given_class is None and self.label is None
+        return self.event == ANY_ERROR
+
+    @property
+    def event(self) -> "Event":
+        """What counts as an error."""
+        return Event(self.given_class, self.answered, self.label, self.group)
 
     @property
     def argument(self) -> Route:
@@ -168,49 +200,26 @@ class Claim(Record):
 
 
 class Event(NamedTuple):
-    """What counts as an error: any wrong answer, perhaps to rows of one class; one answer; or one label."""
+    """What counts as an error: any wrong answer, perhaps to rows of a class or group; one answer; a label."""
 
     given_class: str | None = None
     answered: str | None = None
     label: str | None = None
+    group: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Of which rows and errors it speaks, to follow the name of a quantity; "" for all."""
+        return (
+            ("" if self.given_class is None else f" in class {self.given_class}")
+            + ("" if self.answered is None else f", answered {self.answered}")
+            + ("" if self.label is None else f" in label {self.label}")
+            + ("" if self.group is None else f" in group {self.group}")
+        )
 
 
 ANY_ERROR = Event()
 """Any wrong answer, on all rows."""
-
-
-def class_events(names: Sequence[str], class_conditional: bool, confusion: bool) -> list[Event]:
-    """Return what is bounded of each class: its error rate, and the cells of the confusion matrix.
-
-    With two classes the one cell of a class is its error rate, and needs no claim of its own.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates.routes import class_events
-    >>> class_events(("'a'", "'b'"), True, True)
-    [Event(given_class="'a'", answered=None, label=None), Event(given_class="'b'", answered=None, label=None)]
-    """
-    if not (class_conditional or confusion):
-        return []
-    if confusion and len(names) ** 2 >= MOST_CLAIMS:
-        raise OptionError(
-            f"The confusion matrix of {len(names)} classes has more cells than a certificate can hold, "
-            f"{MOST_CLAIMS}; bound the error rate of each class: class_conditional without confusion."
-        )
-    cells = [Event(a, b) for a in names for b in names if a != b] if confusion and len(names) > 2 else []
-    return [*(Event(name) for name in names), *cells]
-
-
-def label_events(names: Sequence[str], per_label: bool) -> list[Event]:
-    """Return what is bounded of each of several labels: its error rate.
-
-    Examples
-    --------
-    >>> from pbgnet.certificates.routes import label_events
-    >>> [event.label for event in label_events(("'a'", "'b'"), True)]
-    ["'a'", "'b'"]
-    """
-    return [Event(label=name) for name in names] if per_label else []
 
 
 def balanced_bound(claims: Iterable[Claim]) -> float | None:
@@ -229,7 +238,35 @@ def balanced_bound(claims: Iterable[Claim]) -> float | None:
     ]
     if not values:
         return None
-    exact = sum(values) / len(values)
+    return _rounded_up(sum(values, Fraction()) / len(values))
+
+
+def largest_difference(claims: Iterable[Claim]) -> float | None:
+    """Return a bound on the largest difference between the error rates of two groups, rounded up.
+
+    The largest of the upper limit of one group less the lower limit of another. Where all limits hold, so
+    does this one: it needs no share of delta. None where no two groups are bounded apart.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.routes import largest_difference
+    >>> largest_difference([]) is None
+    True
+    """
+    limits: dict[str, dict[str, Fraction]] = {}
+    for claim in claims:
+        if claim.group is not None:
+            limits.setdefault(claim.group, {})[claim.quantity] = Fraction(claim.value)
+    pairs = [
+        upper[ERROR_RATE] - (1 - lower[ACCURACY])
+        for one, upper in limits.items()
+        for other, lower in limits.items()
+        if one != other and ERROR_RATE in upper and ACCURACY in lower
+    ]
+    return _rounded_up(max(pairs)) if pairs else None
+
+
+def _rounded_up(exact: Fraction) -> float:
     rounded = float(exact)
     return rounded if rounded >= exact else math.nextafter(rounded, 1.0)
 

@@ -1,10 +1,10 @@
-"""The held-out count of errors: the upper limit of Clopper and Pearson."""
+"""The held-out count of errors: the limits of Clopper and Pearson, from above and from below."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pbgnet.bounds import clopper_pearson_bound
-from pbgnet.certificates.routes.base import ERROR_RATE, Evidence, Route, Settings
+from pbgnet.certificates.routes.base import ACCURACY, ERROR_RATE, Evidence, Route, Settings
 from pbgnet.certificates.routes.measured import Measured
 from pbgnet.exceptions import DomainError
 from pbgnet.records import Count
@@ -47,3 +47,26 @@ class ClopperPearson(Route):
     def words(self, settings: Settings) -> str:
         """Name it."""
         return "held-out count"
+
+
+class ClopperPearsonLower(ClopperPearson):
+    """The same count from below: an upper limit of the rate of right answers, which is 1 less the error rate.
+
+    Only rows that are surely wrong count as errors here.
+    """
+
+    name = "clopper-pearson-lower"
+    summary = "the same count from below: 1 less this bound is a lower limit of the error rate"
+    quantity = ACCURACY
+
+    def evidence(self, measured: Measured, settings: Settings, delta: float) -> CountEvidence:
+        """Count the errors that are sure."""
+        return CountEvidence(measured.n, measured.n_sure_errors)
+
+    def value(self, evidence: CountEvidence, settings: Settings, delta: float) -> float:
+        """Return the upper limit of the rate of right answers."""
+        return float(clopper_pearson_bound(evidence.n - evidence.n_errors, evidence.n, delta))
+
+    def words(self, settings: Settings) -> str:
+        """Name it."""
+        return "held-out count, from below"

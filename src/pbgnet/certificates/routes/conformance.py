@@ -28,8 +28,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from pbgnet.certificates.routes.base import ERROR_RATE, Foresight, Route
+from pbgnet.certificates.routes.base import ACCURACY, COUNTED, Foresight, Route
 from pbgnet.certificates.routes.claim import Claim, make_claim
+from pbgnet.certificates.routes.clopper_pearson import CountEvidence
 from pbgnet.certificates.routes.measured import Measured
 from pbgnet.certificates.routes.registry import ROUTES
 from pbgnet.exceptions import DomainError
@@ -165,8 +166,9 @@ class RouteConformance(ABC):
         if self.make().name == "disagreement":
             return [float(np.mean(world.measure(w, rows, labels).wrong)) for w in (OTHER, PRIOR)]
         measured = [world.measure(weight, rows, labels) for weight in self._posteriors()]
-        if self.make().quantity == ERROR_RATE:
-            return [float(np.mean(each.wrong)) for each in measured]
+        if self.make().quantity in COUNTED:
+            right = self.make().quantity == ACCURACY
+            return [float(np.mean(each.wrong != right)) for each in measured]
         return [each.mean_loss()[0] for each in measured]
 
     # ----- the number ------------------------------------------------------------------------------
@@ -187,14 +189,14 @@ class RouteConformance(ABC):
                 assert self.slack(value * (1 - self.tightness), evidence, settings, delta) < 0
 
     def test_it_grows_with_the_loss(self) -> None:
-        """One more row that is wrong, or more of it, never makes the bound smaller."""
+        """One more row that is wrong, or more of it, never makes the bound smaller; for accuracy, right."""
         rng = np.random.default_rng(2)
         for world in WORLDS:
             settings = self.plan(self.foresee(world, self.n_rows, DELTA, rng))
             measured = self.measure(world, self.n_rows, rng)
             before = self.bound(measured, settings, DELTA)
             for row in range(0, self.n_rows, 7):
-                measured = _worse(measured, row)
+                measured = _worse(measured, row, wrong=self.make().quantity != ACCURACY)
                 after = self.bound(measured, settings, DELTA)
                 assert after >= before * (1 - 1e-12)
                 before = after
@@ -257,22 +259,20 @@ class RouteConformance(ABC):
         """A count alone is not enough for a route that needs losses or margins."""
         route, settings = self.make(), self.plan(Foresight(5, DELTA))
         measured = Measured(np.zeros(5, dtype=bool))
-        if route.name == "clopper-pearson":
+        if route.evidence_type is CountEvidence:
             assert route.evidence(measured, settings, DELTA).n == 5
         else:
             with pytest.raises(DomainError, match=r"measured|needs"):
                 route.evidence(measured, settings, DELTA)
 
 
-def _worse(measured: Measured, row: int) -> Measured:
-    """Return the same with one row as wrong as can be."""
-    wrong = measured.wrong.copy()
-    wrong[row] = True
+def _worse(measured: Measured, row: int, wrong: bool) -> Measured:
+    """Return the same with one row as wrong, or as right, as can be."""
     assert measured.losses is not None
     assert measured.margins is not None
-    losses, margins = measured.losses.copy(), measured.margins.copy()
-    losses[row], margins[row] = 1.0, -1.0
-    return replace(measured, wrong=wrong, losses=losses, margins=margins)
+    errors, losses, margins = measured.wrong.copy(), measured.losses.copy(), measured.margins.copy()
+    errors[row], losses[row], margins[row] = wrong, float(wrong), 1.0 - 2.0 * wrong
+    return replace(measured, wrong=errors, losses=losses, margins=margins)
 
 
 def _promise(measured: Measured) -> float:

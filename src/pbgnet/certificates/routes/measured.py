@@ -47,8 +47,14 @@ class Measured:
         Bound on the error rate of the other predictor of a disagreement.
     distance : Fraction
         The share of outputs in which the class of a row differs from any other, at least; 1 for two classes.
+    surely_wrong : ndarray of bool, shape (n,), or None
+        Rows that are wrong whatever the proved error; the same as `wrong` where it is None.
     n_labels : int
         Where rows with any wrong label count, of how many each has; 1 otherwise.
+    scores : ndarray of float64, shape (n,), or None
+        How sure the predictor is of each row, where it answers only some of them.
+    score_error : float
+        Proved bound on the distance of a score from what another computer finds.
     """
 
     wrong: NDArray[np.bool_]
@@ -61,6 +67,9 @@ class Measured:
     reference_bound: float | None = None
     distance: Fraction = Fraction(1)
     n_labels: int = 1
+    scores: NDArray[np.float64] | None = None
+    score_error: float = 0.0
+    surely_wrong: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -72,6 +81,11 @@ class Measured:
         """Number of rows that are wrong or differ."""
         return int(self.wrong.sum())
 
+    @property
+    def n_sure_errors(self) -> int:
+        """Number of rows that are wrong whatever the proved error: what a lower limit may count."""
+        return self.n_errors if self.surely_wrong is None else int(self.surely_wrong.sum())
+
     def among(self, rows: NDArray[Any]) -> "Measured":
         """Return the same on some of the rows."""
         return replace(
@@ -79,6 +93,8 @@ class Measured:
             wrong=self.wrong[rows],
             losses=None if self.losses is None else self.losses[rows],
             margins=None if self.margins is None else self.margins[rows],
+            scores=None if self.scores is None else self.scores[rows],
+            surely_wrong=None if self.surely_wrong is None else self.surely_wrong[rows],
         )
 
     def require_losses(self) -> NDArray[np.float64]:

@@ -2,11 +2,19 @@
 
 from typing import NamedTuple
 
-from pbgnet.certificates.routes.base import ERROR_RATE, HAMMING_LOSS, LINEAR_LOSS, Route
+from pbgnet.certificates.routes.answered import FixedSequence, UnansweredCount
+from pbgnet.certificates.routes.base import (
+    ANSWERED_ERROR_RATE,
+    ERROR_RATE,
+    HAMMING_LOSS,
+    LINEAR_LOSS,
+    UNANSWERED_RATE,
+    Route,
+)
 from pbgnet.certificates.routes.betting import Betting
 from pbgnet.certificates.routes.catoni_mixture import CatoniMixture
 from pbgnet.certificates.routes.chernoff import Chernoff
-from pbgnet.certificates.routes.clopper_pearson import ClopperPearson
+from pbgnet.certificates.routes.clopper_pearson import ClopperPearson, ClopperPearsonLower
 from pbgnet.certificates.routes.disagreement import Disagreement
 from pbgnet.certificates.routes.doubled import Doubled
 from pbgnet.certificates.routes.seeger import Seeger
@@ -20,9 +28,12 @@ ROUTES: dict[str, Route] = {
         Doubled(),
         Vote(),
         ClopperPearson(),
+        ClopperPearsonLower(),
         Chernoff(),
         Betting(),
         Disagreement(),
+        FixedSequence(),
+        UnansweredCount(),
     )
 }
 
@@ -63,6 +74,11 @@ LABEL_CANDIDATES: dict[str, tuple[Offer, ...]] = {
 }
 """The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. Of a
 posterior both follow from one bound; what is counted has settings, and shares of delta, of its own."""
+
+SELECTIVE = {ANSWERED_ERROR_RATE: "fixed-sequence", UNANSWERED_RATE: "unanswered-count"}
+"""The routes to what is claimed of a predictor that answers only where it is sure, in their order."""
+COUNT_BELOW = "clopper-pearson-lower"
+"""The route to a lower limit of an error rate that is counted."""
 
 HELD_OUT_LOSS = "betting"
 """The route to the expected loss of a classifier of which nothing is known but its losses."""

@@ -1,6 +1,6 @@
 """Checks of `verify` of a classifier that is not stored: its answers, and what they were compared with."""
 
-from fractions import Fraction
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from pbgnet.certificates.classifier import (
     CHOICES,
     LOSS_SLACK,
-    among_class,
+    OVERALL,
+    CountedAnswers,
     ask,
     exported_network,
     held_out_choices,
@@ -27,6 +28,7 @@ from pbgnet.certificates.data import (
 )
 from pbgnet.certificates.format import (
     Choices,
+    Claimed,
     DisagreementSubject,
     FittedSubject,
     MajorityAnswer,
@@ -34,7 +36,15 @@ from pbgnet.certificates.format import (
     never_answered,
 )
 from pbgnet.certificates.network import CertifiedModel
-from pbgnet.certificates.routes import ANY_ERROR, ERROR_RATE, HELD_OUT_LOSS, Claim, Event, Measured, Settings
+from pbgnet.certificates.routes import (
+    COUNTED,
+    ERROR_RATE,
+    HELD_OUT_LOSS,
+    SELECTIVE,
+    Claim,
+    Measured,
+    Settings,
+)
 from pbgnet.certificates.verification.cases import (
     AnswersCase,
     Outcome,
@@ -44,16 +54,13 @@ from pbgnet.certificates.verification.cases import (
     same,
 )
 from pbgnet.certificates.verification.claims import (
-    event_lists,
+    claimed_by,
     evidence_text,
     outcome_of,
     same_evidence,
     same_settings,
 )
 from pbgnet.exceptions import PriorLeakageError, ShapeError
-
-Claimed = tuple[str, Event]
-"""A quantity, and what counts as an error."""
 
 
 def check_predictions(case: AnswersCase) -> Outcome:
@@ -177,15 +184,16 @@ def check_majority(case: AnswersCase) -> Outcome:
 def check_evidence(case: AnswersCase) -> Outcome:
     """Count, or average, again for each claim: no count may differ."""
     measured = _measured(case)
+    truth = np.empty(0, dtype=np.int64) if case.certified.reference is not None else _truth(case)
+    groups, predictions = case.certified_groups, case.certified.predictions
+    counted = CountedAnswers(measured, case.classes.names, truth, predictions, groups)
 
     def problem(claim: Claim) -> str:
-        if claim.quantity != ERROR_RATE and measured.losses is None:
+        if claim.quantity not in COUNTED and measured.losses is None:
             return "no losses"
-        rows = measured
-        if claim.given_class is not None:
-            event = Event(claim.given_class, claim.answered)
-            rows = among_class(measured, case.classes, _truth(case), case.certified.predictions, event)
-        found = claim.argument.evidence(rows, claim.settings, claim.delta)
+        if claim.quantity in SELECTIVE and measured.scores is None:
+            return "no scores"
+        found = claim.argument.evidence(counted.among(claim.event), claim.settings, claim.delta)
         return "" if same_evidence(claim.evidence, found) else evidence_text(found)
 
     return outcome_of(case.certificate.claims, problem)
@@ -193,37 +201,20 @@ def check_evidence(case: AnswersCase) -> Outcome:
 
 def check_shares(case: AnswersCase) -> Outcome:
     """See that what is claimed was paid for, and that nothing else is claimed."""
-    stated, subject, losses = case.certificate, case.certificate.subject, case.certified.losses
-    found = [
-        (claim.quantity, Event(claim.given_class, claim.answered, claim.label)) for claim in stated.claims
-    ]
-    overall: list[Claimed] = [(ERROR_RATE, ANY_ERROR)]
-    last: list[Claimed] = [] if losses is None else [(losses.quantity, ANY_ERROR)]
+    stated, subject = case.certificate, case.certificate.subject
+    found = tuple(claimed_by(claim) for claim in stated.claims)
     compared = isinstance(subject, DisagreementSubject)
-    allowed = [overall]
-    if not compared:
-        each = event_lists(case.classes.names)
-        allowed = [[*overall, *((ERROR_RATE, event) for event in events), *last] for events in each]
-    if found not in allowed:
-        expected_claims = " or ".join(map(claims_text, allowed))
-        return Outcome(
-            expected_claims, claims_text(found), False, "more, or others, are claimed than are stored"
-        )
+    expected_claims = (OVERALL,) if compared else (OVERALL, *case.wanted.claims)
+    if found != expected_claims:
+        detail = "more, or others, are claimed than are stored"
+        return Outcome(claims_text(expected_claims), claims_text(found), False, detail)
     if stated.alternatives or any(not is_settled(claim) for claim in stated.claims):
         return Outcome("one count, the fixed settings and no alternatives", "more", False)
     expected = CHOICES
     if not compared:
-        asked = (bool(stated.class_conditional), bool(stated.confusion))
         chosen = subject.fit.chosen if isinstance(subject, FittedSubject) else ()
-        expected = held_out_choices(case.classes, *asked, losses is not None, chosen)
-    if stated.choices != expected or not isinstance(subject, DisagreementSubject):
-        return Outcome(choices_text(stated.choices), choices_text(expected), stated.choices == expected)
-    total = Fraction(stated.error_rate.delta) * stated.n_priors
-    reference = subject.reference
-    total += Fraction(reference.claim.delta) * reference.n_priors * reference.n_shares
-    text = f"shares of delta of at most {stated.delta!r} together"
-    ok = total <= Fraction(stated.delta)
-    return Outcome(text, text if ok else f"{float(total)!r} together", ok)
+        expected = held_out_choices(case.wanted, chosen)
+    return Outcome(choices_text(stated.choices), choices_text(expected), stated.choices == expected)
 
 
 def check_reference(case: AnswersCase) -> Outcome:
@@ -286,21 +277,17 @@ def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
 
 def is_settled(claim: Claim) -> bool:
     """Whether a claim has the route, and the settings, that are the same for all data."""
-    if claim.quantity == ERROR_RATE:
+    if claim.quantity in SELECTIVE:
+        return True  # a step of its own says where thresholds come from
+    if claim.quantity in COUNTED:
         return claim.settings == Settings()
     expected = loss_settings(claim.evidence.n, claim.delta)
     return claim.route == HELD_OUT_LOSS and same_settings(claim.settings, expected)
 
 
-def claims_text(claims: list[Claimed]) -> str:
+def claims_text(claims: Iterable[Claimed]) -> str:
     """List what is claimed."""
-    return ", ".join(
-        quantity
-        + ("" if event.given_class is None else f" in class {event.given_class}")
-        + ("" if event.answered is None else f", answered {event.answered}")
-        + ("" if event.label is None else f" in label {event.label}")
-        for quantity, event in claims
-    )
+    return ", ".join(map(str, claims))
 
 
 def choices_text(choices: Choices) -> str:
@@ -324,4 +311,5 @@ def _measured(case: AnswersCase) -> Measured:
         np.asarray(certified.predictions != right),
         None if certified.losses is None else certified.losses.values,
         reference_bound=subject.reference.claim.value if isinstance(subject, DisagreementSubject) else None,
+        scores=None if certified.scores is None else certified.scores.values,
     )

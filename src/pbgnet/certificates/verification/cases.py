@@ -3,20 +3,24 @@
 import functools
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.classifier import CertifiedPredictions, Loss
+from pbgnet.certificates.classifier import CertifiedPredictions, Loss, Scores
 from pbgnet.certificates.data import (
     Classes,
+    Groups,
     LabelledRows,
     PreparedTable,
     Split,
     fingerprint_features,
     target_values,
 )
-from pbgnet.certificates.format import Certificate, FittedSubject, MajorityAnswer, NetworkSubject
+from pbgnet.certificates.format import Certificate, FittedSubject, MajorityAnswer, NetworkSubject, Wanted
 from pbgnet.certificates.network import (
     Answers,
     CertifiedModel,
@@ -26,8 +30,8 @@ from pbgnet.certificates.network import (
     learned_from,
     situation_of,
 )
-from pbgnet.certificates.routes import Foresight
-from pbgnet.exceptions import UncertifiedError
+from pbgnet.certificates.routes import Foresight, SelectionSettings
+from pbgnet.exceptions import PBGNetError, UncertifiedError
 from pbgnet.preprocessing import as_table, count_rows, take_rows
 
 RELATIVE = 1e-9
@@ -57,13 +61,41 @@ class Outcome:
 class Case:
     """A certificate and the data it is to be verified against; expensive things are computed once."""
 
-    def __init__(self, certificate: Certificate, X: Any, y: Any) -> None:  # noqa: N803
-        self.certificate, self.given, self.y = certificate, X, y
+    def __init__(self, certificate: Certificate, X: Any, y: Any, groups: Any = None) -> None:  # noqa: N803
+        self.certificate, self.given, self.y, self.given_groups = certificate, X, y, groups
 
     @property
     def X(self) -> Any:  # noqa: N802
         """The rows."""
         return self.given
+
+    @property
+    def certified_rows(self) -> NDArray[np.int64]:
+        """Which rows of the table are certified: all, unless it was split."""
+        return np.arange(self.n_rows)
+
+    def read_groups(self) -> Groups | None:
+        """Read the group of each row of the table again: from the column stated, or as they are given."""
+        stated = self.certificate.groups
+        told = self.given_groups if stated is None or stated.column is None else stated.column
+        return None if told is None else Groups.of(told, self.X)
+
+    @functools.cached_property
+    def certified_groups(self) -> Groups | None:
+        """The group of each certified row; None where there are none, or they cannot be read.
+
+        A step of its own says so; no other step than those about groups needs them.
+        """
+        try:
+            groups = self.read_groups()
+            return None if groups is None else groups.take(self.certified_rows)
+        except (PBGNetError, IndexError):
+            return None
+
+    @property
+    def claimed_groups(self) -> tuple[str, ...]:
+        """The groups that the certificate says certified rows have."""
+        return () if self.certificate.groups is None else self.certificate.groups.claimed
 
     @functools.cached_property
     def n_rows(self) -> int:
@@ -74,9 +106,14 @@ class Case:
 class NetworkCase(Case):
     """A network with its certificate."""
 
-    def __init__(self, model: CertifiedModel, X: Any, y: Any) -> None:  # noqa: N803
-        super().__init__(model.certificate, X, y)
+    def __init__(self, model: CertifiedModel, X: Any, y: Any, groups: Any = None) -> None:  # noqa: N803
+        super().__init__(model.certificate, X, y, groups)
         self.model = model
+
+    @property
+    def certified_rows(self) -> NDArray[np.int64]:
+        """Those of the model."""
+        return self.model.certified_rows
 
     @functools.cached_property
     def X(self) -> Any:  # noqa: N802
@@ -114,7 +151,22 @@ class NetworkCase(Case):
             aggregation=aggregation.method,
             n_samples=aggregation.n_samples if sampled else None,
             seed=aggregation.seed if sampled else None,
+            max_error=self.stated_selection.target,
+            coverage=self.stated_selection.coverage,
         )
+
+    @property
+    def stated_selection(self) -> SelectionSettings:
+        """What was asked of rows that are answered; a target and a coverage of None where all are."""
+        claim = self.certificate.answered_error_rate
+        settings = None if claim is None else claim.settings
+        return settings if isinstance(settings, SelectionSettings) else SelectionSettings((0.0,))
+
+    @property
+    def wanted(self) -> Wanted:
+        """What must have been asked for, besides the error rate over all rows."""
+        names, several = self.model.inputs.classes.names, self.several_labels
+        return Wanted.stated(self.certificate.claims, names, self.claimed_groups, several_labels=several)
 
     @property
     def several_labels(self) -> bool:
@@ -143,22 +195,25 @@ class NetworkCase(Case):
             raise UncertifiedError("a certified row lies beyond the end of the table")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were given when the model was made
-            return situation_of(
+            found = situation_of(
                 self.model.network, self.table, self.subject.prior, self.terms, self.model.prior_margins
             )
+        return replace(found, groups=self.certified_groups)
 
     @functools.cached_property
     def foresight(self) -> Foresight:
         """What was known when settings were chosen."""
         stated = self.certificate
         share = split_delta(stated.delta_per_prior, stated.choices.n_shares)
-        distance = self.situation.prior.distance
         return Foresight(
             stated.inputs.n,
             share,
             self.situation.margins,
-            distance=distance,
+            distance=self.situation.prior.distance,
             divergence=expected_divergence(stated.choices.certificate, self.situation.has_posterior),
+            scores=self.situation.scores,
+            max_error=self.stated_selection.target,
+            coverage=self.stated_selection.coverage,
         )
 
     @property
@@ -182,10 +237,12 @@ class AnswersCase(Case):
         reference: CertifiedModel | None = None,
         reference_failures: tuple[str, ...] | None = None,
         loss: Loss | None = None,
+        groups: Any = None,
+        scores: Scores | None = None,
     ) -> None:
-        super().__init__(certified.certificate, X, y)
+        super().__init__(certified.certificate, X, y, groups)
         self.certified, self.model, self.reference = certified, model, reference
-        self.reference_failures, self.loss = reference_failures, loss
+        self.reference_failures, self.loss, self.scores = reference_failures, loss, scores
 
     @property
     def asked_rows(self) -> Any:
@@ -201,6 +258,13 @@ class AnswersCase(Case):
     def labels_apart(self) -> Any:
         """The labels of rows that are not certified: none."""
         return target_values(self.y)[:0]
+
+    @property
+    def wanted(self) -> Wanted:
+        """What must have been asked for, besides the error rate over all rows."""
+        losses = self.certified.losses
+        loss = None if losses is None else losses.quantity
+        return Wanted.stated(self.certificate.claims, self.classes.names, self.claimed_groups, loss)
 
     @property
     def classes(self) -> Classes:
@@ -228,6 +292,11 @@ class FittedCase(AnswersCase):
         split = self.certified.split
         assert split is not None
         return Split(split.prior_rows, split.certified_rows, self.subject.split)
+
+    @property
+    def certified_rows(self) -> NDArray[np.int64]:
+        """All but those of the fit."""
+        return self.split.certified_rows
 
     @functools.cached_property
     def rows(self) -> LabelledRows:

@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.format import DisagreementSubject
+from pbgnet.certificates.format import Claimed, DisagreementSubject, Wanted
 from pbgnet.certificates.network import (
     Proposal,
     candidate_names,
@@ -17,15 +18,14 @@ from pbgnet.certificates.network import (
     unions,
 )
 from pbgnet.certificates.routes import (
+    ACCURACY,
     ROUTES,
+    SELECTIVE,
     Claim,
-    Event,
     Evidence,
     Settings,
     balanced_bound,
     candidates_of,
-    class_events,
-    label_events,
 )
 from pbgnet.certificates.verification.cases import (
     RELATIVE,
@@ -45,9 +45,9 @@ def check_delta(case: Case) -> Outcome:
     stated = case.certificate
     delta = delta_of(stated.confidence)
     per_prior = split_delta(delta, stated.n_priors)
-    share = split_delta(per_prior, stated.choices.n_shares)
+    asked, n_shares = Wanted((), groups=case.claimed_groups), stated.choices.n_shares
     expected = [repr(claim.delta) for claim in stated.claims]
-    found = [repr(share)] * len(expected)
+    found = [repr(asked.delta_of(claim.event, per_prior, n_shares)) for claim in stated.claims]
     shares = ", ".join(dict.fromkeys(expected)), ", ".join(dict.fromkeys(found))
     if isinstance(stated.subject, DisagreementSubject):
         shares = (
@@ -59,6 +59,14 @@ def check_delta(case: Case) -> Outcome:
         f"delta {delta!r}, {per_prior!r} per prior, {shares[1]} per claim",
         f"with confidence {stated.confidence} and {stated.n_priors} priors",
     )
+
+
+def check_plan(case: Case) -> Outcome:
+    """Add up, exactly, what all sentences that hold together may fail with: no more than delta."""
+    plan = case.certificate.delta_plan
+    text = f"{len(plan.shares)} shares of delta, of at most {plan.delta!r} together"
+    ok = plan.total <= Fraction(plan.delta)
+    return Outcome(text, text if ok else f"{float(plan.total)!r} together", ok, str(plan))
 
 
 def check_bound(case: Case) -> Outcome:
@@ -106,13 +114,12 @@ def check_alternatives(case: NetworkCase) -> Outcome:
 def check_choices(case: NetworkCase) -> Outcome:
     """See that what is claimed, the routes looked at, and their price are those of what was asked for."""
     certificate, stated = case.certificate, case.certificate.choices
-    classes = case.model.inputs.classes.names
     names = candidate_names(case.terms.certificate, case.has_learned_prior)
     told = "; ".join(_name(claim) for claim in certificate.claims)
-    if not any(_is_made_by(certificate.claims, name, classes, case.several_labels) for name in names):
+    if not any(_is_made_by(certificate.claims, name, case.wanted) for name in names):
         expected = f"the claims of {' or '.join(names)}"
         return Outcome(expected, told, False, "more, or others, are claimed than were paid for")
-    prices = unions(case.terms, names, classes, case.several_labels)
+    prices = unions(case.terms, names, case.wanted)
     return same(
         _choices_text(stated.candidates, [(union.what, union.count) for union in stated.unions]),
         _choices_text(names, [(union.what, union.count) for union in prices]),
@@ -200,10 +207,9 @@ def _evidence_problem(case: NetworkCase, claim: Claim) -> str:
 def _found(case: NetworkCase, claim: Claim) -> tuple[Evidence, int]:
     """Return the evidence of a claim from the model and the data, and the number of rows that are ties."""
     exact = claim not in case.certificate.claims
-    event = Event(claim.given_class, claim.answered, claim.label)
-    measured = case.situation.measured(claim.predictor, claim.quantity, event, exact=exact)
+    measured = case.situation.measured(claim.predictor, claim.quantity, claim.event, exact=exact)
     found = claim.argument.evidence(measured, claim.settings, claim.delta)
-    return found, case.situation.answers(claim.predictor, claim.given_class).n_ties
+    return found, case.situation.answers(claim.predictor, claim.event).n_ties
 
 
 def _with_ties(case: NetworkCase, claims: Iterable[Claim], outcome: Outcome) -> Outcome:
@@ -217,40 +223,40 @@ def _with_ties(case: NetworkCase, claims: Iterable[Claim], outcome: Outcome) -> 
     return outcome
 
 
-def _is_made_by(claims: tuple[Claim, ...], name: str, classes: tuple[str, ...], several_labels: bool) -> bool:
-    """Whether claims are those of a candidate: over all rows, from one event, and of classes all or none."""
-    overall = [claim for claim in claims if claim.overall]
-    by_class = claims[len(overall) :]
+def _is_made_by(claims: tuple[Claim, ...], name: str, wanted: Wanted) -> bool:
+    """Whether claims are those of a candidate: over all rows, from one event, and apart all that is asked."""
+    overall = [claim for claim in claims if claim.overall and claim.quantity not in SELECTIVE]
+    apart = claims[len(overall) :]
     headline = overall[-1]
-    events = [Event(claim.given_class, claim.answered, claim.label) for claim in by_class]
-    same_argument = {(claim.predictor, claim.route, claim.settings) for claim in by_class} <= {
-        (headline.predictor, headline.route, headline.settings)
-    }
+    # Where the thresholds of answered rows come from is a question for the settings.
+    found = [(*claimed_by(claim), claim.predictor, claim.route, _argued(claim, headline)) for claim in apart]
+    expected = [
+        (*claimed, headline.predictor, claimed.route_beside(headline.route), headline.settings)
+        for claimed in wanted.claims
+    ]
     return (
         tuple((claim.predictor, claim.route, claim.quantity) for claim in overall)
-        == candidates_of(several_labels)[name]
+        == candidates_of(wanted.several_labels)[name]
         and len({claim.settings for claim in overall}) == len({type(claim.settings) for claim in overall})
-        and same_argument
-        and events in event_lists(classes, several_labels)
+        and found == expected
     )
 
 
-def event_lists(classes: Sequence[str], several_labels: bool = False) -> list[list[Event]]:
-    """Return what may be claimed of classes: nothing, their error rates, or the confusion matrix as well.
+def _argued(claim: Claim, headline: Claim) -> Settings:
+    return headline.settings if claim.quantity in SELECTIVE else claim.settings
 
-    Of several labels: nothing, or their error rates.
-    """
-    if several_labels:
-        return [label_events(classes, per_label) for per_label in (False, True)]
-    return [class_events(classes, *asked) for asked in ((False, False), (True, False), (True, True))]
+
+def claimed_by(claim: Claim) -> Claimed:
+    """Return what a claim bounds."""
+    return Claimed(claim.quantity, claim.event)
 
 
 def _expected_alternatives(case: NetworkCase) -> tuple[Proposal, ...]:
     """Return the routes that were not taken, given the one that was."""
-    stated, classes = case.certificate, case.model.inputs.classes.names
+    stated = case.certificate
     names = candidate_names(case.terms.certificate, case.has_learned_prior)
     several = case.several_labels
-    taken = next((name for name in names if _is_made_by(stated.claims, name, classes, several)), names[0])
+    taken = next((name for name in names if _is_made_by(stated.claims, name, case.wanted)), names[0])
     # Where the prior is deployed, nobody can tell whether there was another posterior: what is said to be of
     # one is on trust, and all else is recomputed.
     discarded = taken == "held-out" and stated.has_discarded
@@ -260,6 +266,10 @@ def _expected_alternatives(case: NetworkCase) -> tuple[Proposal, ...]:
 def _allowed(case: NetworkCase, claim: Claim) -> list[Settings]:
     """Return the settings a claim may have: those of the candidates it belongs to, with either constant."""
     offer = (claim.predictor.removeprefix("discarded "), claim.route, claim.quantity)
+    if claim.quantity == ACCURACY:
+        return [Settings()]
+    if claim.quantity in SELECTIVE:
+        return [case.foresight.settings_of(claim.argument)]
     several = case.several_labels
     return [
         proposal.settings
@@ -308,10 +318,7 @@ def _choices_text(candidates: Iterable[str], prices: list[tuple[str, int]]) -> s
 
 
 def _name(claim: Claim) -> str:
-    given = f" in class {claim.given_class}" if claim.given_class is not None else ""
-    given += f", answered {claim.answered}," if claim.answered is not None else ""
-    given += f" in label {claim.label}" if claim.label is not None else ""
-    return f"the {claim.quantity} of the {claim.predictor}{given} by {claim.route}"
+    return f"the {claim.quantity} of the {claim.predictor}{claim.event.words} by {claim.route}"
 
 
 def _claim_text(claim: Claim) -> str:

@@ -5,10 +5,10 @@ import numpy as np
 from pbgnet.certificates.classifier import LabelAnswers, ask_labels
 from pbgnet.certificates.data import indicator_values, unchanged_data
 from pbgnet.certificates.format import FittedSubject
-from pbgnet.certificates.routes import Claim, Event
+from pbgnet.certificates.routes import Claim
 from pbgnet.certificates.verification.answers import choices_text, claims_text, is_settled, not_asked
 from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_majority, same
-from pbgnet.certificates.verification.claims import evidence_text, outcome_of, same_evidence
+from pbgnet.certificates.verification.claims import claimed_by, evidence_text, outcome_of, same_evidence
 
 
 def check_answers(case: AnswersCase) -> Outcome:
@@ -43,9 +43,7 @@ def check_evidence(case: AnswersCase) -> Outcome:
     counted = _counted(case)
 
     def problem(claim: Claim) -> str:
-        found = claim.argument.evidence(
-            counted.measured(Event(label=claim.label)), claim.settings, claim.delta
-        )
+        found = claim.argument.evidence(counted.measured(claim.event), claim.settings, claim.delta)
         return "" if same_evidence(claim.evidence, found) else evidence_text(found)
 
     return outcome_of(case.certificate.claims, problem)
@@ -54,9 +52,7 @@ def check_evidence(case: AnswersCase) -> Outcome:
 def check_shares(case: AnswersCase) -> Outcome:
     """See that what is claimed was paid for, and that nothing else is claimed."""
     stated, subject, counted = case.certificate, case.certificate.subject, _counted(case)
-    found = [
-        (claim.quantity, Event(claim.given_class, claim.answered, claim.label)) for claim in stated.claims
-    ]
+    found = tuple(claimed_by(claim) for claim in stated.claims)
     per_label = bool(stated.per_label)
     allowed = counted.claimed(per_label)
     if found != allowed:
@@ -72,4 +68,4 @@ def check_shares(case: AnswersCase) -> Outcome:
 def _counted(case: AnswersCase) -> LabelAnswers:
     """Return the labels of the certified rows beside the stored answers."""
     truth = indicator_values(case.true_labels).astype(np.int64)
-    return LabelAnswers(case.classes, truth, case.certified.predictions)
+    return LabelAnswers(case.classes, truth, case.certified.predictions, case.certified_groups)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from pbgnet.certificates.classifier import CertifiedPredictions, Loss
+from pbgnet.certificates.classifier import CertifiedPredictions, Loss, Scores
 from pbgnet.certificates.format import FittedSubject
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.store import holds_predictions, load_certified
@@ -132,6 +132,8 @@ def verify(
     reference: CertifiedModel | None = None,
     reference_data: tuple[Any, ArrayLike] | None = None,
     loss: Loss | None = None,
+    groups: ArrayLike | None = None,
+    scores: Scores | None = None,
 ) -> VerificationReport:
     """Recompute everything a certificate says.
 
@@ -157,6 +159,12 @@ def verify(
     loss : callable or str, optional
         The function given to `certify` as loss, which is then computed again; without it, that it has the
         values stored is taken on trust. One with a name needs the model only.
+    groups : array_like, optional
+        The group of each row of the table, where groups were given so. Those told by a column are found in X
+        again.
+    scores : callable, optional
+        The function given to `certify_selective` as scores, which is then asked again; without it, that it
+        has the values stored is taken on trust.
 
     Returns
     -------
@@ -180,7 +188,7 @@ def verify(
     ...                         prior_rows=[], certified_rows=range(200))
     >>> report = verify(model, X, y)
     >>> report.ok, report.summary
-    (True, 'Verified: 35 steps recomputed, 2 taken on trust.')
+    (True, 'Verified: 38 steps recomputed, 2 taken on trust.')
     >>> y[5] = 1
     >>> [step.name for step in verify(model, X, y).failures]
     ['data: labels', 'empirical risk', 'error rate', 'majority answer', 'evidence', 'alternatives']
@@ -195,26 +203,35 @@ def verify(
             skipped = [_not_computed(name, "the model could not be read") for name in names]
             return VerificationReport((read, *skipped))
     if isinstance(certified, CertifiedModel):
-        given_here = {"model": model, "loss": loss, "reference": reference, "reference_data": reference_data}
+        given_here = {
+            "model": model,
+            "loss": loss,
+            "scores": scores,
+            "reference": reference,
+            "reference_data": reference_data,
+        }
         for name, given in given_here.items():
             if given is not None:
                 raise OptionError(
                     f"{name} is for a classifier that is not stored, and this is the certificate of a "
                     "network; leave it out."
                 )
-        case = NetworkCase(certified, X, y)
+        case = NetworkCase(certified, X, y, groups)
         return VerificationReport((read, *(_run(name, check, case) for name, check in NETWORK_STEPS.items())))
     if loss is not None and model is None:
         raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
+    if scores is not None and model is None:
+        raise OptionError("Scores are had by asking the classifier again; pass it as model.")
     if reference_data is not None and reference is None:
         raise OptionError("reference_data are those of the certified vote; pass it as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
     failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
     of_labels = LABEL_STEPS if certified.certificate.of_labels else {}
     if isinstance(certified.certificate.subject, FittedSubject):
-        fitted, steps = FittedCase(certified, X, y, model, loss=loss), FITTED_STEPS | of_labels
+        fitted = FittedCase(certified, X, y, model, loss=loss, groups=groups, scores=scores)
+        steps = FITTED_STEPS | of_labels
         return VerificationReport((read, *(_run(name, check, fitted) for name, check in steps.items())))
-    answers = AnswersCase(certified, X, y, model, reference, failures, loss)
+    answers = AnswersCase(certified, X, y, model, reference, failures, loss, groups, scores)
     of_answers = ANSWERS_STEPS | of_labels
     return VerificationReport((read, *(_run(name, check, answers) for name, check in of_answers.items())))
 

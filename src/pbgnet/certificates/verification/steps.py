@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from pbgnet.certificates.verification import (
+    answering,
     answers,
+    by_group,
     claims,
     fitted_rows,
     identity,
@@ -33,6 +35,7 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "split": identity.check_own("split"),
     "certified rows": origin.check_rows,
     "split redrawn": origin.check_redraw,
+    "groups": by_group.check_groups,
     "preprocessing refitted": origin.check_refit,
     "prior record": origin.check_prior_record,
     "prior regenerated": origin.check_regeneration,
@@ -42,12 +45,14 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "numerical error": measurements.check_numerical_error,
     "divergence": measurements.check_divergence,
     "delta": claims.check_delta,
+    "plan of delta": claims.check_plan,
     "choices": claims.check_choices,
     "settings": claims.check_settings,
     "deployed predictor": claims.check_deployed,
     "evidence": claims.check_evidence,
     "bound": claims.check_bound,
     "balanced error rate": claims.check_balanced,
+    "difference between groups": by_group.check_difference,
     "alternatives": claims.check_alternatives,
     "settled beforehand": origin.check_settled,
 }
@@ -68,18 +73,23 @@ _ANSWERED: dict[str, Callable[[AnswersCase], Outcome]] = {
 ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
     **_ANSWERED,
     "data: duplicates": answers.check_duplicates,
+    "groups": by_group.check_groups,
     # Only now is the user's code run, which could change the data.
     "answers": answers.check_answers,
     "losses": answers.check_losses,
+    "scores": answering.check_scores,
     "certified rows": answers.check_rows,
     "error rate": answers.check_count,
     "majority answer": answers.check_majority,
     "delta": claims.check_delta,
+    "plan of delta": claims.check_plan,
     "shares of delta": answers.check_shares,
+    "thresholds": answering.check_thresholds,
     "reference": answers.check_reference,
     "evidence": answers.check_evidence,
     "bound": claims.check_bound,
     "balanced error rate": claims.check_balanced,
+    "difference between groups": by_group.check_difference,
 }
 
 FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
@@ -88,17 +98,22 @@ FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
     "split": fitted_rows.check_split,
     "certified rows": fitted_rows.check_rows,
     "split redrawn": origin.check_redraw,
+    "groups": by_group.check_groups,
     # Only now is the user's code run, which could change the data.
     "answers": answers.check_answers,
     "losses": answers.check_losses,
+    "scores": answering.check_scores,
     "fit": fitted_rows.check_fit,
     "error rate": answers.check_count,
     "majority answer": answers.check_majority,
     "delta": claims.check_delta,
+    "plan of delta": claims.check_plan,
     "shares of delta": answers.check_shares,
+    "thresholds": answering.check_thresholds,
     "evidence": answers.check_evidence,
     "bound": claims.check_bound,
     "balanced error rate": claims.check_balanced,
+    "difference between groups": by_group.check_difference,
     "settled beforehand": fitted_rows.check_settled,
 }
 

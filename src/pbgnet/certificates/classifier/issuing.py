@@ -1,0 +1,81 @@
+"""The certificate of a classifier of which nothing is known but what it answers."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pbgnet.bounds import split_delta
+from pbgnet.certificates.data import Classes, DataFingerprints, GroupsRecord, Split, fingerprint_split
+from pbgnet.certificates.format import (
+    Certificate,
+    Choices,
+    ClassifierSubject,
+    CountedRows,
+    DisagreementSubject,
+    Fingerprints,
+    MajorityAnswer,
+)
+from pbgnet.certificates.network import delta_of, now, software
+from pbgnet.certificates.routes import Claim, Measured, balanced_bound, largest_difference
+from pbgnet.exceptions import OptionError
+
+
+def issue_for_answers(
+    *,
+    confidence: float,
+    n_models: int,
+    claims: tuple[Claim, ...],
+    choices: Choices,
+    data: DataFingerprints,
+    measured: Measured,
+    n_duplicates: int,
+    subject: ClassifierSubject | DisagreementSubject,
+    split: Split | None = None,
+    never_answered: tuple[str, ...] = (),
+    majority: MajorityAnswer | None = None,
+    groups: GroupsRecord | None = None,
+) -> Certificate:
+    """Make the certificate of a classifier of which nothing is known but what it answers.
+
+    Without a split, all rows are certified.
+    """
+    n, n_errors, delta = measured.n, measured.n_errors, delta_of(confidence)
+    if split is None:
+        split = Split(np.empty(0, dtype=np.int64), np.arange(data.n_rows))
+    return Certificate(
+        confidence=float(confidence),
+        delta=delta,
+        n_priors=int(n_models),
+        delta_per_prior=split_delta(delta, n_models),
+        claims=claims,
+        alternatives=(),
+        choices=choices,
+        inputs=CountedRows(n, n_errors, n_errors / n, n_duplicates, never_answered),
+        majority=majority,
+        balanced_error_rate=balanced_bound(claims),
+        subject=subject,
+        n_rows_total=data.n_rows,
+        fingerprints=Fingerprints(
+            data.data,
+            data.features,
+            None if isinstance(subject, DisagreementSubject) else data.labels,
+            data.columns,
+            fingerprint_split(split.prior_rows, split.certified_rows),
+        ),
+        versions=software(),
+        issued_at=now(),
+        groups=groups,
+        largest_group_difference=largest_difference(claims),
+    )
+
+
+def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
+    """Return the classes that were named, with those seen where it does not matter how many there are."""
+    sources = (seen, getattr(model, "classes_", None), classes)
+    if all(source is None for source in sources):
+        raise OptionError(
+            "class_conditional divides delta by the number of classes, which must not depend on the labels "
+            "seen: the classifier has no classes_, so name all classes there are with classes."
+        )
+    return Classes.of(*sources)

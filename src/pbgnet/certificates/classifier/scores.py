@@ -1,0 +1,209 @@
+"""How sure a classifier is of each row: by its probabilities, its decision function, or the user's own."""
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.classifier.asking import as_array
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    OptionError,
+    ShapeError,
+    UncertifiedError,
+)
+from pbgnet.preprocessing import take_rows
+from pbgnet.records import read_keys
+
+Scores = Callable[[Any, Any], ArrayLike]
+"""A function of classifier and rows that returns one number per row: the larger, the surer."""
+
+PROBABILITY, MARGIN = "largest probability", "margin"
+"""Scores that every classifier with `predict_proba`, or `decision_function`, has."""
+
+OWN_SCORE = re.compile(r"score '[A-Za-z_][A-Za-z0-9_]{0,79}'")
+
+SCORE_SLACK = 1e-5
+"""Scores asked for again may differ by this much, of themselves where they are above 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """How sure a classifier is of each row, and what that is called.
+
+    Attributes
+    ----------
+    quantity : str
+        "largest probability", "margin", or "score" and the name of the user's function in quotes.
+    values : ndarray of float64, shape (n,)
+        Finite; the larger, the surer.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.classifier import RowScores
+    >>> RowScores("margin", [0.5, float("nan")])
+    Traceback (most recent call last):
+    ...
+    pbgnet.exceptions.DomainError: The margin is NaN or infinite on 1 of 2 rows; a row that nothing is known
+    of needs the lowest score there is.
+    """
+
+    quantity: str
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.quantity, str):
+            raise DtypeError(f"quantity must be a text, got {self.quantity!r:.60}.")
+        if self.quantity not in (PROBABILITY, MARGIN) and OWN_SCORE.fullmatch(self.quantity) is None:
+            raise DomainError(f"There is no score of the name {self.quantity!r:.80}.")
+        values = as_array(f"The {self.quantity}", self.values)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.dtype.kind not in "biuf":
+            raise DtypeError(f"The {self.quantity} must be numbers, got {values.dtype}.")
+        if values.ndim != 1 or not values.size:
+            raise ShapeError(
+                f"The {self.quantity} must be one number for each row, got shape {values.shape}; of several "
+                "classes, return how much the first is ahead of the second."
+            )
+        numbers = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+        if missing := int(np.sum(~np.isfinite(numbers))):
+            raise DomainError(
+                f"The {self.quantity} is NaN or infinite on {missing} of {numbers.size} rows; a row that "
+                "nothing is known of needs the lowest score there is."
+            )
+        numbers.setflags(write=False)
+        object.__setattr__(self, "values", numbers)
+
+    @property
+    def lowest(self) -> float | None:
+        """What no score is below; None where that is not known."""
+        return 0.0 if self.quantity in (PROBABILITY, MARGIN) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON-able values, which are read back as they were to the last bit."""
+        return {"quantity": self.quantity, "values": self.values.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: object) -> "RowScores":
+        """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
+        content = read_keys(data, ["quantity", "values"], "scores")
+        values = content["values"]
+        if not isinstance(values, list) or not all(type(value) is float for value in values):
+            raise DamagedFileError(f"scores.values must be a list of numbers, got {values!r:.60}.")
+        return cls(content["quantity"], np.array(values, dtype=np.float64))
+
+
+def score_quantity(scores: Scores | None, model: Any) -> str:
+    """Return what a certificate calls the scores.
+
+    Raises
+    ------
+    OptionError
+        If the classifier has none, or a function has no name that a certificate could state.
+    """
+    if scores is None:
+        for quantity, method in ((PROBABILITY, "predict_proba"), (MARGIN, "decision_function")):
+            if callable(getattr(model, method, None)):
+                return quantity
+        raise OptionError(
+            f"{type(model).__name__} has neither predict_proba nor decision_function, so that nobody knows "
+            "where it is sure: pass scores, a function scores(model, X) of one number per row."
+        )
+    if not callable(scores):
+        raise DtypeError(f"scores must be a function scores(model, X), got {type(scores).__name__}.")
+    quantity = f"score '{getattr(scores, '__name__', '')}'"
+    if OWN_SCORE.fullmatch(quantity) is None:
+        raise OptionError(
+            f"The certificate states the name of the scores, which cannot be {quantity[7:-1]!r:.60}: write a "
+            "function with def, named in plain letters."
+        )
+    try:
+        inspect.signature(scores).bind(None, None)
+    except TypeError:
+        raise OptionError(
+            f"Scores are called as scores(model, X), which {quantity[7:-1]} cannot be."
+        ) from None
+    except ValueError:  # some that are not written in Python have no signature
+        pass
+    return quantity
+
+
+def measure_scores(quantity: str, scores: Scores | None, model: Any, X: Any, n: int) -> RowScores:  # noqa: N803
+    """Ask how sure a classifier is of each of n rows.
+
+    The largest probability; of a decision function its distance from 0 or, with several columns, how much the
+    largest is ahead of the next; or what the user's function returns.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError
+        If there is not one finite number per row.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from pbgnet.certificates.classifier.scores import measure_scores
+    >>> guess = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
+    >>> measure_scores("largest probability", None, guess, [[0], [0]], 2).values
+    array([0.75, 0.75])
+    """
+    if scores is not None:
+        values = as_array(f"The {quantity}", scores(model, X))
+    elif quantity == PROBABILITY:
+        found = as_array("What predict_proba returns", model.predict_proba(X))
+        values = _columns("predict_proba", found).max(axis=1)
+    else:
+        found = as_array("What decision_function returns", model.decision_function(X))
+        values = np.abs(found) if found.ndim == 1 else _lead(_columns("decision_function", found))
+    measured = RowScores(quantity, values)
+    if measured.values.size != n:
+        raise ShapeError(
+            f"The {quantity} must be one number for each of the {n} rows, got {measured.values.size}."
+        )
+    return measured
+
+
+def check_scores_of_rows(measured: RowScores, scores: Scores, model: Any, X: Any) -> None:  # noqa: N803
+    """Ask for scores again on every second row: that of a row must not depend on the others.
+
+    Raises
+    ------
+    UncertifiedError
+        If it does, or depends on chance.
+    """
+    rows = np.arange(0, measured.values.size, 2)
+    some = [X[k] for k in rows] if isinstance(X, list | tuple) else take_rows(X, rows)
+    again = measure_scores(measured.quantity, scores, model, some, rows.size).values
+    gap = scores_differ(measured.values[rows], again)
+    if gap > SCORE_SLACK:
+        raise UncertifiedError(
+            f"On every second row alone, the {measured.quantity} of a row differs by up to {gap:.2g}. It "
+            "must depend on the row and the classifier only: not on other rows, as a rank does, or chance."
+        )
+
+
+def scores_differ(stored: NDArray[np.float64], again: NDArray[np.float64]) -> float:
+    """Return by how much scores differ at most, relative to those above 1."""
+    return float(np.max(np.abs(stored - again) / np.maximum(1.0, np.abs(stored))))
+
+
+def _columns(method: str, values: NDArray[Any]) -> NDArray[Any]:
+    if values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
+        raise ShapeError(
+            f"{method} must return a number for each row and class, got {values.dtype} of shape "
+            f"{values.shape}."
+        )
+    return values
+
+
+def _lead(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return how much the largest of each row is ahead of the next."""
+    highest = np.partition(values.astype(np.float64), -2, axis=1)[:, -2:]
+    return np.asarray(highest[:, 1] - highest[:, 0])

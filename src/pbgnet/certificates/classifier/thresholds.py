@@ -1,0 +1,112 @@
+"""Where a classifier begins to answer: thresholds on its score, settled without the rows to be certified."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pbgnet.bounds import (
+    probability_thresholds,
+    score_thresholds,
+    spread_starts,
+    threshold_for,
+)
+from pbgnet.certificates.classifier.asking import as_array
+from pbgnet.certificates.classifier.scores import PROBABILITY, RowScores
+from pbgnet.certificates.routes import MOST_THRESHOLDS, SelectionSettings, check_selection
+from pbgnet.exceptions import DomainError, DtypeError, OptionError, ShapeError
+
+
+def check_asked(error: Any, coverage: Any, thresholds: ArrayLike | None) -> tuple[float, ...] | None:
+    """Return the thresholds that were given, highest first; raise for what cannot be asked for.
+
+    Of error, coverage and a single threshold one must be given.
+    """
+    asked = check_selection(error, coverage, "error")
+    given = None if thresholds is None else _as_thresholds(thresholds)
+    if given is None and not asked:
+        raise OptionError(
+            "What is asked for? error: how often answered rows may be wrong, such as 0.02; coverage: the "
+            "share of rows to answer; or thresholds with a single one."
+        )
+    if given is not None and coverage is not None:
+        raise OptionError("A given coverage places its threshold by other rows; leave thresholds out.")
+    if given is not None and not asked and len(given) > 1:
+        raise OptionError(f"{len(given)} thresholds are tested against a target: pass error as well.")
+    return given
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What is asked of a classifier that answers only where it is sure.
+
+    Attributes
+    ----------
+    others : RowScores or None
+        Scores of rows that are not certified, to place thresholds by.
+    max_error, coverage : float or None
+        How often answered rows may be wrong, or the share of rows to answer.
+    thresholds : tuple of float or None
+        Those that were given, from `check_asked`.
+    """
+
+    others: RowScores | None = None
+    max_error: float | None = None
+    coverage: float | None = None
+    thresholds: tuple[float, ...] | None = None
+
+    def settings(self, quantity: str, n: int, delta: float) -> SelectionSettings:
+        """Place the thresholds: as given, by the scores of other rows, or on probabilities by no rows at all.
+
+        Parameters
+        ----------
+        quantity : str
+            What the score is.
+        n, delta
+            Number of rows to be certified, and the share of delta of a claim.
+
+        Raises
+        ------
+        OptionError
+            If there is nothing to place them by.
+        """
+        if self.coverage is not None:
+            if self.others is None:
+                raise OptionError(
+                    "The threshold that a given share of rows reaches is told by other rows: pass "
+                    "training_data, rows that are not certified; labels are not needed."
+                )
+            coverage = float(self.coverage)
+            return SelectionSettings((threshold_for(self.others.values, coverage),), coverage=coverage)
+        found, others = self.thresholds, self.others
+        if self.max_error is None:
+            assert found is not None
+            return SelectionSettings(found)
+        target = float(self.max_error)
+        if found is None and others is not None:
+            found = score_thresholds(others.values, n, target, delta, lowest=others.lowest)
+        if found is None:
+            if quantity != PROBABILITY:
+                raise OptionError(
+                    f"Nobody knows beforehand how large the {quantity} is: pass training_data, rows that are "
+                    "not certified (labels are not needed), or thresholds. Scores of the certified rows "
+                    "themselves would choose thresholds by what they are tested on."
+                )
+            found = probability_thresholds(target)
+        return SelectionSettings(found, target, starts=spread_starts(len(found)))
+
+
+def _as_thresholds(thresholds: ArrayLike) -> tuple[float, ...]:
+    values = as_array("thresholds", thresholds)
+    if values.dtype.kind not in "iuf":
+        raise DtypeError(f"thresholds must be numbers, got {values.dtype}.")
+    numbers = np.atleast_1d(values.astype(np.float64)) + 0.0
+    if numbers.ndim != 1 or not numbers.size:
+        raise ShapeError(f"thresholds must be one list of numbers, got shape {values.shape}.")
+    if not np.isfinite(numbers).all():
+        raise DomainError("thresholds must be finite numbers; the lowest score there is answers all rows.")
+    falling = np.unique(numbers)[::-1]
+    if falling.size > MOST_THRESHOLDS:
+        raise DomainError(f"There may be {MOST_THRESHOLDS} thresholds at most, got {falling.size}.")
+    return tuple(falling.tolist())

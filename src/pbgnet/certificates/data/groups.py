@@ -1,0 +1,195 @@
+"""Which group each row of a table belongs to: told by one of its columns, or given row by row."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pbgnet.certificates.data.fingerprints import fingerprint_json
+from pbgnet.exceptions import DomainError, OptionError, ShapeError
+from pbgnet.preprocessing import Column, column_names, count_rows, read_columns
+from pbgnet.records import Count, Limits, Record, Sha256
+
+MOST_GROUPS = 64
+"""So many may be told apart: each costs two shares of delta, and a file stays small."""
+
+MISSING = "missing"
+"""The group of rows without a value; texts are written in quotes, so that no value has this name."""
+
+
+@dataclass(frozen=True)
+class GroupSize(Record):
+    """A group and how many certified rows belong to it.
+
+    Attributes
+    ----------
+    name : str
+        As Python writes it; "missing" for rows without a value.
+    n : int
+        0 for a group that only other rows of the table have: nothing is claimed of it.
+    """
+
+    name: str
+    n: Count
+
+
+@dataclass(frozen=True)
+class GroupsRecord(Record):
+    """Which groups are told apart, and by what.
+
+    Attributes
+    ----------
+    column : str or None
+        The column of the table whose value is the group; None where the groups were given row by row.
+    sizes : tuple of GroupSize
+        All groups of the table.
+    assignment : str
+        Fingerprint of the group of each row of the table.
+    """
+
+    column: str | None
+    sizes: Annotated[tuple[GroupSize, ...], Limits(longest=MOST_GROUPS)]
+    assignment: Sha256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len({size.name for size in self.sizes}) != len(self.sizes):
+            raise DomainError("A group must not be listed twice.")
+
+    @property
+    def claimed(self) -> tuple[str, ...]:
+        """The groups that certified rows have, of which something is claimed."""
+        return tuple(size.name for size in self.sizes if size.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The group of each row.
+
+    Attributes
+    ----------
+    names : tuple of str
+        As Python writes them: numbers in order, then texts, then "missing" for rows without a value.
+    places : ndarray of int64, shape (n,)
+        The place of each row's group among the names.
+    column : str or None
+        The column they were read from.
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.data import Groups
+    >>> groups = Groups.of(["b", None, "a", "b"], [[1.0], [2.0], [3.0], [4.0]])
+    >>> groups.names, groups.places.tolist()
+    (("'a'", "'b'", 'missing'), [1, 2, 0, 1])
+    """
+
+    names: tuple[str, ...]
+    places: NDArray[np.int64]
+    column: str | None = None
+
+    @classmethod
+    def of(cls, groups: str | ArrayLike, X: Any) -> "Groups":  # noqa: N803
+        """Read the groups of the rows of a table.
+
+        Parameters
+        ----------
+        groups : str, or array_like of shape (n,) or (n, 1)
+            The name of a column, or the group of each row. Missing values are a group of their own.
+        X : table
+            With n rows.
+
+        Raises
+        ------
+        ShapeError
+            If there is no such column, or not one group per row.
+        OptionError
+            If there are more than `MOST_GROUPS`.
+        """
+        column = groups if isinstance(groups, str) else None
+        names, places = _told_apart(_read_column(column, X) if column is not None else _read(groups, X))
+        if len(names) > MOST_GROUPS:
+            where = "" if column is None else f" in column {column!r:.60}"
+            raise OptionError(
+                f"There are {len(names)} groups{where}, and a certificate bounds at most {MOST_GROUPS}; "
+                "join values to fewer groups, such as numbers to bands, without looking at labels."
+            )
+        return cls(names, places, column)
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The groups that rows have."""
+        found = set(np.unique(self.places).tolist())
+        return tuple(name for k, name in enumerate(self.names) if k in found)
+
+    def take(self, rows: NDArray[Any]) -> "Groups":
+        """Return the same for some of the rows."""
+        return Groups(self.names, self.places[rows], self.column)
+
+    def rows_of(self, name: str) -> NDArray[np.bool_]:
+        """Return which rows belong to a group."""
+        return np.asarray(self.places == self.names.index(name))
+
+    def record(self, certified_rows: NDArray[Any]) -> GroupsRecord:
+        """Return what a certificate says of the groups of a table, some of whose rows are certified."""
+        counts = np.bincount(self.places[certified_rows], minlength=len(self.names)).tolist()
+        sizes = tuple(GroupSize(name, n) for name, n in zip(self.names, counts, strict=True))
+        assignment = fingerprint_json({"names": list(self.names), "places": self.places.tolist()})
+        return GroupsRecord(self.column, sizes, assignment)
+
+
+def read_groups(groups: str | ArrayLike | None, X: Any) -> Groups | None:  # noqa: N803
+    """Read the groups of the rows of a table, where some are given; see `Groups.of`."""
+    return None if groups is None else Groups.of(groups, X)
+
+
+def _read_column(name: str, X: Any) -> Column:  # noqa: N803
+    known = column_names(X) or ()
+    if name not in known:
+        there = f"its columns are {', '.join(map(repr, known[:8]))}" if known else "its columns have no names"
+        raise ShapeError(
+            f"Groups are told by column {name!r:.60}, which the table has not: {there}. Name a column, or "
+            "give the group of each row as an array."
+        )
+    return read_columns(X, [name])[0]
+
+
+def _read(groups: ArrayLike, X: Any) -> Column:  # noqa: N803
+    given: Any = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+    values: NDArray[Any] = given if isinstance(given, np.ndarray) else _objects(given)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    n = count_rows(X)
+    if values.shape != (n,):
+        raise ShapeError(f"groups must name one group for each of the {n} rows, got shape {values.shape}.")
+    return read_columns(values[:, None], ["groups"])[0]
+
+
+def _objects(items: Any) -> NDArray[Any]:
+    """Return a list as it stands: NumPy would write the numbers, and the gaps, among texts as texts."""
+    if not isinstance(items, Sequence):
+        return np.asarray(items)
+    array = np.empty(len(items), dtype=object)
+    array[:] = list(items)
+    return array
+
+
+def _told_apart(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the names of the groups in order, and the place of each row among them."""
+    values: list[Any] = column.texts if column.numbers is None else column.numbers.tolist()  # type: ignore[assignment]
+    present = [None if value is None or value != value else value for value in values]
+    order = sorted({value for value in present if value is not None})
+    places = {value: k for k, value in enumerate(order)}
+    names = [_written(value) for value in order]
+    if None in present:
+        places[None] = len(names)
+        names.append(MISSING)
+    return tuple(names), np.array([places[value] for value in present], dtype=np.int64)
+
+
+def _written(value: str | float) -> str:
+    """Write a group as Python does, whole numbers without a point."""
+    whole = isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 2**53
+    return repr(int(value)) if whole else repr(value)

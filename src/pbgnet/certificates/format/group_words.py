@@ -1,0 +1,142 @@
+"""The error rate in each group: its limits, the groups that are small, and the sentences about them."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbgnet.bounds import clopper_pearson_bound
+from pbgnet.certificates.data import GroupSize, GroupsRecord
+from pbgnet.certificates.format.numbers import percent_up, round_down, round_up
+from pbgnet.certificates.routes import ACCURACY, ERROR_RATE, Claim
+
+if TYPE_CHECKING:
+    from pbgnet.certificates.format.certificate import Certificate
+
+SMALL = 0.1
+"""A group is small if even without an error among its rows the upper limit would be above this."""
+
+MOST_TOLD = 5
+"""The limits of so many groups are told one by one."""
+
+WORST = 3
+"""Of more groups, so many are named: those with the largest upper limits."""
+
+
+class GroupLimits(NamedTuple):
+    """What is claimed of the error rate in one group.
+
+    Attributes
+    ----------
+    name : str
+        As Python writes it.
+    n, n_errors : int
+        Certified rows of the group, and those of them that are wrong.
+    lower, upper : float
+        The certified interval.
+    """
+
+    name: str
+    n: int
+    n_errors: int
+    lower: float
+    upper: float
+
+
+def limits_of_groups(claims: Iterable[Claim]) -> tuple[GroupLimits, ...]:
+    """Return the limits of each group that has both, in the order of the claims."""
+    found: dict[str, dict[str, Claim]] = {}
+    for claim in claims:
+        if claim.group is not None:
+            found.setdefault(claim.group, {})[claim.quantity] = claim
+    return tuple(
+        GroupLimits(
+            name,
+            both[ERROR_RATE].evidence.n,
+            int(getattr(both[ERROR_RATE].evidence, "n_errors", 0)),
+            _complement(both[ACCURACY].value),
+            both[ERROR_RATE].value,
+        )
+        for name, both in found.items()
+        if ERROR_RATE in both and ACCURACY in both
+    )
+
+
+def small_groups(groups: GroupsRecord, delta: float) -> tuple[GroupSize, ...]:
+    """Return the groups of few rows; which they are does not depend on labels or answers."""
+    return tuple(
+        size for size in groups.sizes if size.n == 0 or float(clopper_pearson_bound(0, size.n, delta)) > SMALL
+    )
+
+
+def statement_of_groups(certificate: "Certificate", subject: str = "the error rate") -> str:
+    """Say between which limits the error rate of each group lies, and how far two of them differ."""
+    limits = certificate.by_group
+    if not limits:
+        return ""
+    told = f"; {subject} is {_between(limits, round_down, round_up)}"
+    difference = certificate.largest_group_difference
+    if difference is not None:
+        told += f", so the rates of two groups differ by at most {round_up(difference)}"
+    return told
+
+
+def summary_of_groups(certificate: "Certificate") -> str:
+    """Say how often it is wrong in the worst group, and how far two groups differ."""
+    limits, difference = certificate.by_group, certificate.largest_group_difference
+    if not limits:
+        return ""
+    worst = max(limits, key=lambda group: group.upper)
+    told = (
+        f", at most {percent_up(worst.upper)} % in every group (the largest for {worst.name}, {worst.n} rows)"
+    )
+    if difference is not None:
+        told += f", and no two groups more than {percent_up(difference)} points apart"
+    return told
+
+
+def groups_settled(certificate: "Certificate") -> tuple[str, ...]:
+    """Say that the groups are no choice by labels."""
+    groups = certificate.groups
+    if groups is None:
+        return ()
+    by = "were given row by row" if groups.column is None else f"are told by column {groups.column!r}"
+    return (
+        f"The groups {by}: what tells them apart was settled before the labels of the certified rows were "
+        "looked at, and the group of a row depends on no other row. How many certified rows each group has "
+        "is taken as it is.",
+    )
+
+
+def small_groups_told(certificate: "Certificate") -> tuple[str, ...]:
+    """Name the groups of which little can be said."""
+    small = certificate.small_groups
+    if not small:
+        return ()
+    named = [f"{size.name} ({size.n or 'no'} certified {'row' if size.n == 1 else 'rows'})" for size in small]
+    listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+    head = f"Small groups: {listed}." if len(named) > 1 else f"A small group: {listed}."
+    return (
+        f"{head} Even without an error among so few rows, an error rate of {SMALL:g} could not be ruled out.",
+    )
+
+
+def _between(limits: Sequence[GroupLimits], down: Callable[[float], str], up: Callable[[float], str]) -> str:
+    several = len(limits) > MOST_TOLD
+    named = sorted(limits, key=lambda group: -group.upper)[:WORST] if several else limits
+    parts = [
+        f"between {down(group.lower)} and {up(group.upper)} among the {group.n} rows of group {group.name}"
+        for group in named
+    ]
+    if several:
+        others = [group for group in limits if group not in named]
+        lowest, largest = min(group.lower for group in others), max(group.upper for group in others)
+        parts.append(f"between {down(lowest)} and {up(largest)} in any other of the {len(limits)} groups")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _complement(value: float) -> float:
+    """Return 1 less a number in [0, 1], rounded down."""
+    exact = 1 - Fraction(value)
+    rounded = float(exact)
+    return rounded if rounded <= exact else math.nextafter(rounded, 0.0)

@@ -1,0 +1,154 @@
+"""Which rows are answered: thresholds on a score, counts at each of them, and which one is certified."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.bounds import binomial_tail, last_certified
+from pbgnet.certificates.routes.base import Evidence, Settings
+from pbgnet.certificates.routes.measured import Measured
+from pbgnet.exceptions import DomainError, OptionError
+from pbgnet.records import Count, Limits, OpenProbability, Probability
+from pbgnet.validation import positive_real
+
+MOST_THRESHOLDS = 256
+"""No certificate tests more."""
+
+Counts = Annotated[tuple[Count, ...], Limits(longest=MOST_THRESHOLDS)]
+
+
+def check_selection(max_error: Any, coverage: Any, name: str = "max_error") -> bool:
+    """Return whether only some rows are to be answered; raise for what cannot be asked of them.
+
+    Parameters
+    ----------
+    max_error, coverage : float or None
+        How often answered rows may be wrong, or the share of rows to answer.
+    name : str
+        What the user calls the first.
+    """
+    if max_error is not None and coverage is not None:
+        raise OptionError(
+            f"{name} and coverage: ask for one of them. With {name} as many rows are answered as can be, "
+            "with coverage a given share, as well as can be."
+        )
+    if max_error is not None and not positive_real(name, max_error) < 1.0:
+        raise DomainError(
+            f"{name} must lie between 0 and 1, e.g. 0.02, got {max_error!r:.60}: no count shows that a "
+            "classifier is never wrong, and none is needed for that it is not always."
+        )
+    if coverage is not None and not positive_real("coverage", coverage) <= 1.0:
+        raise DomainError(
+            f"coverage, a share of rows to answer, must lie above 0 and be at most 1, got {coverage!r:.60}."
+        )
+    return max_error is not None or coverage is not None
+
+
+@dataclass(frozen=True)
+class SelectionSettings(Settings):
+    """Which rows may be answered, settled before the certified rows were looked at.
+
+    Attributes
+    ----------
+    thresholds : tuple of float
+        Rows whose score is at least a threshold are answered; falling, so that each answers more rows.
+    target : float or None
+        What the error rate among answered rows is to be at most; None where there is one threshold, whose
+        error rate is bounded as it is.
+    coverage : float or None
+        The share of rows that a single threshold was to answer, where it was placed so.
+    starts : tuple of int
+        Places of thresholds where the walk through them begins, or begins anew.
+    """
+
+    thresholds: Annotated[tuple[float, ...], Limits(longest=MOST_THRESHOLDS)]
+    target: OpenProbability | None = None
+    coverage: Probability | None = None
+    starts: Counts = (0,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.thresholds or any(low >= high for high, low in pairwise(self.thresholds)):
+            raise DomainError("thresholds must be one or more numbers, each below the one before it.")
+        rising = all(a < b for a, b in pairwise(self.starts))
+        if not self.starts or not rising or self.starts[-1] >= len(self.thresholds):
+            raise DomainError("starts must be places of thresholds, each behind the one before it.")
+        if self.target is not None and self.coverage is not None:
+            raise DomainError("A threshold is found by a target or placed by a coverage, not by both.")
+        if self.target is None and len(self.thresholds) > 1:
+            raise DomainError("Without a target there is one threshold, which was settled beforehand.")
+
+
+@dataclass(frozen=True)
+class SelectionEvidence(Evidence):
+    """How many of the n rows are answered at each threshold, and how many of these are wrong.
+
+    Attributes
+    ----------
+    n : int
+        Number of all rows.
+    answered : tuple of int
+        Rows that are answered, or may be, given the proved error of a score.
+    wrong : tuple of int
+        Those of them that are wrong, or may be; also all that may be answered and may not.
+    surely_answered : tuple of int
+        Rows that are answered whatever the error.
+    """
+
+    answered: Counts
+    wrong: Counts
+    surely_answered: Counts
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not len(self.answered) == len(self.wrong) == len(self.surely_answered) > 0:
+            raise DomainError("There must be as many counts of answered rows as of wrong ones.")
+        for counts in (self.answered, self.surely_answered):
+            if any(a > b for a, b in pairwise(counts)) or counts[-1] > self.n:
+                raise DomainError("A lower threshold cannot answer fewer rows, and none more than there are.")
+        for answered, wrong, surely in zip(self.answered, self.wrong, self.surely_answered, strict=True):
+            if max(wrong, surely) > answered:
+                raise DomainError("There cannot be more wrong rows than answered ones.")
+
+    @property
+    def empirical_risk(self) -> float:
+        """Share of answered rows that are wrong, at the lowest threshold."""
+        return self.wrong[-1] / max(1, self.answered[-1])
+
+
+def count_answered(measured: Measured, settings: SelectionSettings) -> SelectionEvidence:
+    """Count answered and wrong rows at each threshold."""
+    if measured.scores is None:
+        raise DomainError("This route needs the scores of the rows, and none were measured.")
+    thresholds, slack = np.asarray(settings.thresholds), measured.score_error
+    right, wrong = (np.sort(measured.scores[rows]) for rows in (~measured.wrong, measured.wrong))
+    may, surely = thresholds - slack, thresholds + slack
+    right_may, wrong_may, right_surely, wrong_surely = (
+        _reaching(scores, level) for level in (may, surely) for scores in (right, wrong)
+    )
+    return SelectionEvidence(
+        measured.n,
+        tuple((right_may + wrong_may).tolist()),
+        tuple((wrong_may + right_may - right_surely).tolist()),
+        tuple((right_surely + wrong_surely).tolist()),
+    )
+
+
+def certified_place(evidence: SelectionEvidence, settings: SelectionSettings, delta: float) -> int | None:
+    """Return the place of the threshold that is certified; None if none is."""
+    if len(evidence.answered) != len(settings.thresholds):
+        raise DomainError(
+            f"There are {len(settings.thresholds)} thresholds, but counts at {len(evidence.answered)}."
+        )
+    if settings.target is None:
+        return 0
+    tails = binomial_tail(evidence.wrong, evidence.answered, settings.target)
+    return last_certified(tails, delta, settings.starts)
+
+
+def _reaching(scores: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many scores, in rising order, are at least each level."""
+    return np.asarray(scores.size - np.searchsorted(scores, levels, side="left"), dtype=np.int64)

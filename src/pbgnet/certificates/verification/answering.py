@@ -1,0 +1,62 @@
+"""Checks of `verify` of a classifier that answers only where it is sure: its scores, and the thresholds."""
+
+from pbgnet.bounds import probability_thresholds, spread_starts
+from pbgnet.certificates.classifier import (
+    PROBABILITY,
+    SCORE_SLACK,
+    measure_scores,
+    score_quantity,
+    scores_differ,
+)
+from pbgnet.certificates.data import unchanged_data
+from pbgnet.certificates.routes import SELECTIVE, SelectionSettings
+from pbgnet.certificates.verification.cases import AnswersCase, Outcome
+
+
+def check_scores(case: AnswersCase) -> Outcome:
+    """Ask for the score of each row again, where the classifier, and a function of the user's, are given."""
+    stored = case.certified.scores
+    if stored is None:
+        return Outcome("no scores", "no scores", True)
+    own, n = stored.lowest is None, stored.values.size
+    expected = f"the {n} values of the {stored.quantity} that are stored"
+    if case.scores is not None and (given := score_quantity(case.scores, case.model)) != stored.quantity:
+        return Outcome(stored.quantity, given, False, "other scores were given than those that are certified")
+    lacking = ["model"] * (case.model is None) + ["scores"] * (own and case.scores is None)
+    if lacking:
+        note = (
+            f"not asked again: that the {stored.quantity} has these values is taken on trust; pass "
+            f"{' and '.join(lacking)}"
+        )
+        return Outcome(expected, expected, True, note, trusted=True)
+    with unchanged_data(case.X, case.y):
+        again = measure_scores(stored.quantity, case.scores, case.model, case.asked_rows, n).values
+    gap = scores_differ(stored.values, again)
+    if gap > SCORE_SLACK:
+        return Outcome(expected, f"values that differ by up to {gap:.2g}", False)
+    note = (
+        f"values here differ by up to {gap:.2g}, as by rounding; the stored ones are on trust" if gap else ""
+    )
+    return Outcome(expected, expected, True, note, trusted=bool(gap))
+
+
+def check_thresholds(case: AnswersCase) -> Outcome:
+    """See that both claims about answered rows have the same thresholds, and say where they come from."""
+    claims = [claim for claim in case.certificate.claims if claim.quantity in SELECTIVE]
+    if not claims:
+        return Outcome("no thresholds", "no thresholds", True)
+    settings, scores = claims[0].settings, case.certified.scores
+    assert isinstance(settings, SelectionSettings)
+    assert scores is not None
+    told = f"{len(settings.thresholds)} thresholds of the {scores.quantity}"
+    if any(claim.settings != settings for claim in claims):
+        return Outcome(told, "others for the share of answers", False, "each claim has thresholds of its own")
+    if settings.target is not None and scores.quantity == PROBABILITY:
+        fixed = probability_thresholds(settings.target)
+        if (settings.thresholds, settings.starts) == (fixed, spread_starts(len(fixed))):
+            return Outcome(told, told, True, "they are the same for all data")
+    note = (
+        "that the thresholds, where the walk through them begins and the target were settled without the "
+        "certified rows is taken on trust"
+    )
+    return Outcome(told, told, True, note, trusted=True)

@@ -1,0 +1,39 @@
+"""Checks of `verify` of groups: that they are those certified, and what follows from their limits."""
+
+from pbgnet.certificates.data import GroupsRecord
+from pbgnet.certificates.routes import largest_difference
+from pbgnet.certificates.verification.cases import Case, Outcome, same
+
+
+def check_groups(case: Case) -> Outcome:
+    """Read the group of each row again, and count the certified rows of each."""
+    stated = case.certificate.groups
+    if stated is None:
+        if case.given_groups is None:
+            return Outcome("none", "none", True)
+        return Outcome("none", "groups", False, "nothing is claimed of groups; leave groups out")
+    if stated.column is not None and case.given_groups is not None:
+        detail = f"the groups are told by column {stated.column!r:.60} of the table; leave groups out"
+        return Outcome(_told(stated), "others", False, detail)
+    groups = case.read_groups()
+    if groups is None:
+        detail = "the groups were given row by row, not by a column: pass groups, as they were given then"
+        return Outcome(_told(stated), "not given", False, detail)
+    found = groups.record(case.certified_rows)
+    return same(_told(stated), _told(found), "rows have other groups than those that were certified")
+
+
+def check_difference(case: Case) -> Outcome:
+    """Take again the largest difference between the limits of two groups, which have steps of their own."""
+    stated, found = case.certificate.largest_group_difference, largest_difference(case.certificate.claims)
+    return same(
+        "not claimed" if stated is None else repr(stated),
+        "not claimed" if found is None else repr(found),
+        "it is not the largest difference between the limits of two groups",
+    )
+
+
+def _told(record: GroupsRecord) -> str:
+    by = "given" if record.column is None else f"by column {record.column!r}"
+    sizes = ", ".join(f"{size.name}: {size.n}" for size in record.sizes)
+    return f"{by}; {sizes}; {record.assignment}"

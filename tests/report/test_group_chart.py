@@ -1,0 +1,65 @@
+"""The page of a certificate with groups: a bar for each, its rows, and who pays for what."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pbgnet.certificates import certify
+from pbgnet.report import render_report
+from pbgnet.report.group_chart import group_chart, group_numbers, group_rows
+
+N = 300
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=N), "town": rng.choice(["<a>", "b", "c"], N, p=[0.5, 0.47, 0.03])})
+    return X, np.where((X["x"] > 0) == (rng.random(N) > 0.1), "yes", "no")
+
+
+def answer(X):
+    return np.where(np.asarray(X["x"]) > 0, "yes", "no")
+
+
+def bars(chart, kind):
+    pattern = rf'<rect x="([\d.]+)"[^>]* width="([\d.]+)"[^>]*class="bar {kind}"'
+    return [tuple(map(float, found)) for found in re.findall(pattern, str(chart.__html__()))]
+
+
+def test_each_bar_goes_from_the_lower_to_the_upper_limit_around_what_was_measured(table):
+    certificate = certify(answer, *table, groups="town").certificate
+    chart = group_chart(certificate)
+    drawn, lines = bars(chart, "certified"), bars(chart, "measured")
+    assert len(drawn) == len(lines) == 3
+    largest = max(x + width for x, width in drawn)
+    scale = largest / max(group.upper for group in certificate.by_group)
+    for group, (x, width), (at, _) in zip(certificate.by_group, drawn, lines, strict=True):
+        assert (x, x + width) == pytest.approx((group.lower * scale, group.upper * scale), abs=1)
+        assert at == pytest.approx(group.n_errors / group.n * scale, abs=2.5)
+
+
+def test_numbers_name_small_groups_and_those_without_rows(table):
+    X, y = table
+    certificate = certify(answer, X, y, groups="town").certificate
+    assert [row[0] for row in group_rows(certificate)] == ["'<a>'", "'b'", "'c', small"]
+    assert [number[0] for number in group_numbers(certificate)] == ["worst-group", "group-difference"]
+    assert group_chart(certify(answer, X, y).certificate) is None
+    assert group_rows(certify(answer, X, y).certificate) == []
+
+
+def test_the_page_has_groups_and_the_plan_of_delta(table):
+    X, y = table
+    page = render_report(certify(answer, X, y, groups="town"), [], X, y)
+    assert 'id="groups"' in page
+    assert "&#39;&lt;a&gt;&#39;" in page
+    assert "<a>" not in page
+    assert "6 limits of the error rate in groups" not in page  # six are told one by one
+    assert "error rate in group &#39;b&#39;, lower limit" in page
+    assert "other groups of rows than those named" in page
+    plain = render_report(certify(answer, X, y), [], X, y)
+    assert 'id="groups"' not in plain
+    assert "Who pays for what" in plain
+    assert 'class="verdict good"' in page  # a small group is no reason to doubt the classifier
