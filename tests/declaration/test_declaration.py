@@ -148,8 +148,8 @@ def test_names_and_answers_stay_text(network):
     hostile = network((HOSTILE, "ok"), names=(HOSTILE, "b", "c"), class_conditional=True)
     harmless = network(("fine", "ok"), names=("a", "b", "c"), class_conditional=True)
     one_line = HOSTILE.replace("\n\n", " ")
-    found = tokens_of(to_markdown(declare(hostile, {"purpose": one_line}, folder=HOSTILE, target=HOSTILE)))
-    expected = tokens_of(to_markdown(declare(harmless, {"purpose": "fine"}, folder="f", target="t")))
+    found = tokens_of(to_markdown(declare(hostile, {"purpose": one_line}, folder=HOSTILE, targets=[HOSTILE])))
+    expected = tokens_of(to_markdown(declare(harmless, {"purpose": "fine"}, folder="f", targets=["t"])))
 
     def kinds_of(tokens):
         return [token.type for token in tokens if token.type not in ("text", "text_special")]
@@ -174,7 +174,7 @@ def test_beginnings_of_lines_mean_nothing(text):
 def test_the_page_runs_nothing(network):
     hostile = "<script>alert(1)</script>"
     model = network((hostile, "ok"), names=(hostile, "b", "c"))
-    page = to_html(declare(model, dict.fromkeys(FIELDS, hostile), folder=hostile, target=hostile))
+    page = to_html(declare(model, dict.fromkeys(FIELDS, hostile), folder=hostile, targets=[hostile]))
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= len(FIELDS) + 3
 
@@ -188,7 +188,7 @@ def test_every_kind_of_block_is_written():
 
 def test_commands_name_what_is_needed(kinds):
     assert "pbgnet verify 'my model' DATA\n" in to_markdown(
-        declare(kinds["network"], folder="my model", target="y")
+        declare(kinds["network"], folder="my model", targets=["y"])
     )
     assert "pbgnet verify MODEL DATA --target COLUMN\n" in to_markdown(declare(kinds["fitted"]))
     assert "pbgnet verify MODEL DATA\n" in to_markdown(declare(kinds["disagreement"]))

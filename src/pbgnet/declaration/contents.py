@@ -68,7 +68,7 @@ def declare(
     folder : str, optional
         Where it is saved, as the commands that verify it are to name it.
     targets : sequence of str
-        The column of the labels, where it is known.
+        The column of the labels, or of each label, where it is known.
 
     Raises
     ------
