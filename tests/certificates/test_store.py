@@ -517,7 +517,9 @@ def test_changed_answers_are_noticed_when_they_are_loaded(tmp_path):
     data["predictions"][9] = 1 - data["predictions"][9]
     path.write_text(json.dumps(data))
     for load in (load_predictions, load_certified):
-        with pytest.raises(DamagedFileError, match=r"answers \(an answer, a loss, a score or a class was changed\)"):
+        with pytest.raises(
+            DamagedFileError, match=r"answers \(an answer, a loss, a score or a class was changed\)"
+        ):
             load(folder)
     assert load_predictions(folder, check=False).predictions[9] == data["predictions"][9]
     assert "answers stored" in failed(verify(folder, X, X[:, 0] > 8))

@@ -95,8 +95,7 @@ def train_model(
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
 
     `models` are names of other classifiers than our networks, of which cross-validation takes the best;
-    `groups` a column whose values are groups that are bounded apart, be it a feature or not;
-    `keep_together` one whose equal values stay together when rows are set apart.
+    `groups` is a column whose values are bounded apart, `keep_together` one whose equal values stay together.
     The cells of a CSV come as texts, and what a column holds is decided on the prior rows; the types of
     Parquet are in its schema, which no single row can change. What is being done is told to `stages`.
     """
@@ -114,18 +113,15 @@ def train_model(
 
     from pbgnet.certificates import CERTIFICATE, FOLDER_FILES
     from pbgnet.files import replace_folder, write_whole
-    from pbgnet.report import render_report
 
     reading, told = _with_groups(reading, frame, X, groups)
-    rule = None if keep_together is None else _together(keep_together, parameters)
+    rule = _together(keep_together, parameters)
     with listening(stages):
         pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, told, parameters)
     stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
     compared = measure_comparison(model, X, y, data) if compare else None
-    counts = None if tested is None else tested.counts
-    others = None if compared is None else compared.named
-    page = render_report(model, history, X, y, tested=counts, compared=others)
+    page = _page(model, history, X, y, tested, compared)
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
         _write(model, fresh)
@@ -140,6 +136,21 @@ def train_model(
         keep_classifier(pipeline, keep, overwrite)
     stages.end()
     return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
+
+
+def _page(
+    model: "CertifiedModel | CertifiedPredictions",
+    history: list[dict[str, Any]],
+    X: Any,  # noqa: N803
+    y: Any,
+    tested: Tested | None,
+    compared: Comparison | None,
+) -> str:
+    """Return the report, with what was counted on a test set and what other classifiers give."""
+    from pbgnet.report import render_report
+
+    counts, others = None if tested is None else tested.counts, None if compared is None else compared.named
+    return render_report(model, history, X, y, tested=counts, compared=others)
 
 
 def _fit(
@@ -182,11 +193,11 @@ def _with_groups(
     return replace(reading, groups=column), frame[column]
 
 
-def _together(column: str, parameters: dict[str, Any]) -> "SplitRecord":
-    """Return the rule that keeps rows with one value of a column together."""
+def _together(column: str | None, parameters: dict[str, Any]) -> "SplitRecord | None":
+    """Return the rule that keeps rows with one value of a column together, where there is one."""
     from pbgnet.certificates import by_hash_of
 
-    return by_hash_of(column, parameters["prior_fraction"], parameters["random_state"])
+    return by_hash_of(column, parameters["prior_fraction"], parameters["random_state"]) if column else None
 
 
 def _write(model: "CertifiedModel | CertifiedPredictions", folder: Path) -> None:

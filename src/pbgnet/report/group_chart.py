@@ -52,7 +52,7 @@ def group_rows(certificate: Certificate) -> list[tuple[str, ...]]:
     known, small = {group.name: group for group in certificate.by_group}, set(certificate.small_groups)
     rows: list[tuple[str, ...]] = []
     for size in certificate.groups.sizes:
-        name = f"{size.name}, small" if size in small else size.name
+        name = short(size.name, LONGEST_NAME) + (", small" if size in small else "")
         if (group := known.get(size.name)) is None:
             rows.append((name, "no rows", "nothing"))
             continue

@@ -6,7 +6,7 @@ import torch
 from scipy import sparse
 
 from pbgnet.aggregation import Enumeration, MonteCarlo
-from pbgnet.certificates import certifiable, evaluate
+from pbgnet.certificates import Answers, certifiable, evaluate
 from pbgnet.certificates.network.evaluation import prepared
 from pbgnet.exceptions import DomainError, DtypeError, LabelError, ShapeError
 from pbgnet.networks import TWO_CLASSES, AggregatedNetwork, BinnedRows, initial_weights
@@ -123,3 +123,11 @@ def test_codes_are_looked_up_with_the_proved_error(members):
     assert isinstance(prepared(network, table, 0, 10), BinnedRows)
     assert np.abs(found.output - dense.output).max() <= 2 * found.error < 1e-9
     assert found.n_errors == dense.n_errors
+
+
+def test_a_tie_is_an_error_from_above_and_none_from_below():
+    """Another computer may answer a tie rightly: a lower limit of the error rate may not count it."""
+    answers = Answers(np.array([0.0, 0.5, -0.5]), np.array([1, 1, 1]), TWO_CLASSES, 1e-9, 0.0)
+    assert answers.measured.wrong.tolist() == [True, False, True]
+    assert answers.measured.surely_wrong.tolist() == [False, False, True]
+    assert answers.of_rows(np.array([True, False, False])).measured.n_sure_errors == 0

@@ -106,7 +106,7 @@ def test_lies_about_groups_are_caught(certified, table):
     assert {"groups", "delta"} <= failed(verify(honest, *table))
     for difference in (0.0, None):
         forged = forge(certified, largest_group_difference=difference)
-        assert failed(verify(forged, *table)) == {"difference between groups"}
+        assert failed(verify(forged, *table)) == {"group difference"}
     assert "groups" in failed(
         verify(forge(certified, groups=dataclasses.replace(stated, column="x")), *table)
     )

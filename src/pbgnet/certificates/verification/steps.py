@@ -51,7 +51,7 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "evidence": claims.check_evidence,
     "bound": claims.check_bound,
     "balanced error rate": claims.check_balanced,
-    "difference between groups": by_group.check_difference,
+    "group difference": by_group.check_difference,
     "alternatives": claims.check_alternatives,
     "settled beforehand": origin.check_settled,
 }
@@ -88,7 +88,7 @@ ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
     "evidence": answers.check_evidence,
     "bound": claims.check_bound,
     "balanced error rate": claims.check_balanced,
-    "difference between groups": by_group.check_difference,
+    "group difference": by_group.check_difference,
 }
 
 FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
@@ -112,6 +112,6 @@ FITTED_STEPS: dict[str, Callable[[FittedCase], Outcome]] = {
     "evidence": answers.check_evidence,
     "bound": claims.check_bound,
     "balanced error rate": claims.check_balanced,
-    "difference between groups": by_group.check_difference,
+    "group difference": by_group.check_difference,
     "settled beforehand": fitted_rows.check_settled,
 }
