@@ -139,7 +139,7 @@ def _calls_of_bounds():
         bounds.vote_losses: {"margins": np.linspace(-0.5, 1, 20), "n_networks": 5, "n_right": 3},
         bounds.vote_quantile: {"n_networks": 5, "n_right": 3, "margin_error": 0.0},
         pbgnet.rows_needed: {"error": 0.02, "claim": 0.03, "confidence": 0.95, "n_claims": 1, "chance": 0.8},
-        planning.claims_made: {"n_classes": 3, "n_groups": 2, "abstains": True},
+        planning.share_delta: {"n_classes": 3, "n_groups": 2, "abstains": True},
         planning.bound_by_rows: {"error": 0.02, "rows": [100, 200], "confidence": 0.95, "n_claims": 1},
         planning.plan_rows: {
             "error": 0.02,

@@ -11,7 +11,7 @@ import pytest
 from pbgnet.bounds import clopper_pearson_bound
 from pbgnet.certificates import certify
 from pbgnet.exceptions import DomainError, DtypeError, OptionError, OutputExistsError
-from pbgnet.planning import advice, claims_made, plan_rows, render_plan, rows_needed, shared_delta, write_plan
+from pbgnet.planning import advice, plan_rows, render_plan, rows_needed, share_delta, shared_delta, write_plan
 from pbgnet.planning.goal import make_goal
 from pbgnet.planning.parts import chance_of_claim
 
@@ -24,13 +24,19 @@ def test_classes_share_delta_as_certificates_do():
         lambda rows: rows[:, 0].astype(int) % 3, X, y, classes=[0, 1, 2], class_conditional=True
     )
     plan = plan_rows(0.0, 0.1, class_shares=dict.fromkeys("abc", 1 / 3))
-    assert plan.n_claims == claims_made(n_classes=3) == len(certified.certificate.claims)
+    assert plan.n_claims == share_delta(n_classes=3).n_claims == len(certified.certificate.claims)
     assert plan.delta == certified.certificate.error_rate.delta
 
 
 def test_groups_have_two_limits_each():
     plan = plan_rows(0.02, 0.05, group_shares={"a": 0.5, "b": 0.5})
     assert plan.n_claims == 5
+    X, y = np.arange(300.0).reshape(-1, 1), np.arange(300) % 2
+    certificate = certify(lambda rows: rows[:, 0] % 2, X, y, groups=np.arange(300) % 2).certificate
+    shares = {claim.group: claim.delta for claim in certificate.claims}
+    assert plan.delta == shares[None]
+    shared = share_delta(n_groups=2)
+    assert [0.05 / shared.of_each, 0.05 / shared.of_group] == pytest.approx([shares[None], shares["0"]])
     assert "2 for each of 2 groups" in shared_delta(plan)
     assert [part.name for part in plan.parts] == ["all rows", "a", "b"]
 

@@ -2,7 +2,7 @@
 
 from pbgnet.planning.by_rows import bound_by_rows
 from pbgnet.planning.needed import rows_needed
-from pbgnet.planning.parts import claims_made
+from pbgnet.planning.parts import share_delta
 from pbgnet.planning.plan import Plan, plan_rows
 from pbgnet.planning.plan_page import render_plan, write_plan
 from pbgnet.planning.words import (
@@ -25,7 +25,6 @@ __all__ = [
     "Plan",
     "advice",
     "bound_by_rows",
-    "claims_made",
     "curve_columns",
     "curve_texts",
     "key_numbers",
@@ -35,6 +34,7 @@ __all__ = [
     "question",
     "render_plan",
     "rows_needed",
+    "share_delta",
     "shared_delta",
     "split_texts",
     "write_plan",

@@ -54,7 +54,7 @@ def rows_needed(
         Of the certificate.
     n_claims : int, default=1
         Number of claims that share delta = 1 - confidence equally, this one among them; see
-        `pbgnet.planning.claims_made`.
+        `pbgnet.planning.share_delta`.
     chance : float, optional
         For example 0.8.
     for_all_larger : bool, default=False

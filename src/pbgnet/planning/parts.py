@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from pbgnet.certificates import Wanted
 from pbgnet.exceptions import DomainError, DtypeError, OptionError
 from pbgnet.planning.goal import Goal, as_written, check_share
 from pbgnet.planning.needed import CACHED, MOST_ROWS, first_rows, rows_for_chance, rows_for_good
@@ -16,12 +17,6 @@ from pbgnet.validation import check_kind
 
 WHOLE = "all rows"
 ANSWERED = "answered rows"
-
-LIMITS_OF_GROUP = 2
-"""The error rate of a group has an upper and a lower limit, which differences between groups are made of."""
-
-CLAIMS_OF_ABSTENTION = 2
-"""On the error rate of answered rows, and on the share of rows that is left unanswered."""
 
 SUM_SLACK = 0.02
 """Shares of all classes are 1 together; people write 0.33 three times."""
@@ -33,24 +28,52 @@ DEVIATIONS = 7.0
 MOST_POINTS = 2001
 
 
-def claims_made(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -> int:
-    """Return how many claims share delta equally: over all rows, of each class, and of each group.
+@dataclass(frozen=True)
+class DeltaParts:
+    """Among how many equal parts delta is shared, as certificates share it.
+
+    Attributes
+    ----------
+    n_claims : int
+        All claims together.
+    of_each : int
+        Parts for each claim over all rows, of a class, or of answered rows.
+    of_group : int
+        Parts for each of the two limits of a group; the limits of all groups have half of delta together.
+    """
+
+    n_claims: int
+    of_each: int
+    of_group: int
+
+
+def share_delta(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -> DeltaParts:
+    """Return how delta is shared by claims over all rows, of each class, of each group, of answered rows.
 
     A group has two limits, an upper and a lower one. Where rows may be left unanswered, there are two claims
     more: on the error rate of answered rows, and on the share that is left unanswered.
 
     Examples
     --------
-    >>> from pbgnet.planning import claims_made
-    >>> claims_made(), claims_made(n_classes=3), claims_made(n_groups=2), claims_made(abstains=True)
-    (1, 4, 5, 3)
+    >>> from pbgnet.planning import share_delta
+    >>> share_delta(n_classes=3)
+    DeltaParts(n_claims=4, of_each=4, of_group=4)
+    >>> share_delta(n_groups=2)
+    DeltaParts(n_claims=5, of_each=2, of_group=8)
     """
     for name, count in (("n_classes", n_classes), ("n_groups", n_groups)):
         check_kind(name, count, int)
         if count < 0:
             raise DomainError(f"{name} must be at least 0, got {count!r:.60}.")
     check_kind("abstains", abstains, bool)
-    return 1 + n_classes + LIMITS_OF_GROUP * n_groups + CLAIMS_OF_ABSTENTION * abstains
+    groups = tuple(map(str, range(n_groups)))
+    wanted = Wanted(
+        tuple(map(str, range(n_classes))), class_conditional=n_classes > 0, groups=groups, selective=abstains
+    )
+    of_each = math.prod(union.count for union in wanted.unions(1))
+    limits = [claimed.event for claimed in wanted.claims if claimed.event.group is not None]
+    of_group = round(0.5 / wanted.delta_of(limits[0], 0.5, of_each)) if limits else of_each
+    return DeltaParts(1 + len(wanted.claims), of_each, of_group)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from pbgnet.planning.parts import (
     WHOLE,
     Part,
     chance_of_claim,
-    claims_made,
     plan_part,
     read_shares,
     rows_of_part,
+    share_delta,
 )
 from pbgnet.validation import positive_int
 
@@ -73,7 +73,11 @@ class Plan:
     answered : float
         Share of rows that are answered; 1 without abstention.
     n_claims : int
-        Claims that share delta, and each has the share `delta`.
+        Claims that share delta.
+    n_parts : int
+        Into how many equal parts it is divided for a claim that is not about a group.
+    delta : float
+        One of them.
     parts : tuple of Part
         All rows first, then classes, then groups.
     curve : tuple of CurvePoint
@@ -90,6 +94,7 @@ class Plan:
     chance: float
     answered: float
     n_claims: int
+    n_parts: int
     delta: float
     parts: tuple[Part, ...]
     curve: tuple[CurvePoint, ...]
@@ -164,11 +169,12 @@ def plan_rows(
     for what, given, named in (("class", class_claim, classes), ("group", group_claim, groups)):
         if given is not None and not named:
             raise OptionError(f"{what}_claim needs {what}_shares: of which parts it is to be claimed.")
-    n_claims = claims_made(len(classes), len(groups), share < 1.0)
-    goal = make_goal(error, claim, confidence, n_claims)
+    shared = share_delta(len(classes), len(groups), share < 1.0)
+    goal = make_goal(error, claim, confidence, shared.of_each)
+    of_class, of_group = (claim if own is None else own for own in (class_claim, group_claim))
     goals = {
-        "class": goal if class_claim is None else make_goal(error, class_claim, confidence, n_claims),
-        "group": goal if group_claim is None else make_goal(error, group_claim, confidence, n_claims),
+        "class": make_goal(error, of_class, confidence, shared.of_each),
+        "group": make_goal(error, of_group, confidence, shared.of_group),
     }
     parts = [plan_part("all", WHOLE if share == 1.0 else ANSWERED, share, goal, sure)]
     for kind, shares in (("class", classes), ("group", groups)):
@@ -181,21 +187,22 @@ def plan_rows(
         float(confidence),
         sure,
         share,
-        n_claims,
-        split_delta(delta_of(confidence), n_claims),
+        shared.n_claims,
+        shared.of_each,
+        split_delta(delta_of(confidence), shared.of_each),
         tuple(parts),
-        _curve(goal, confidence, n_claims, rows_of_part(parts[0].rows, share)),
+        _curve(goal, confidence, shared.of_each, rows_of_part(parts[0].rows, share)),
         table,
         () if table is None else _split(table, goal, share, hardest, goals.get(hardest.kind, goal)),
     )
 
 
-def _curve(goal: Goal, confidence: float, n_claims: int, needed: int) -> tuple[CurvePoint, ...]:
+def _curve(goal: Goal, confidence: float, n_parts: int, needed: int) -> tuple[CurvePoint, ...]:
     """Return bounds at round numbers of rows around those that are needed."""
     powers = range(int(math.log10(needed)) - 2, int(math.log10(needed)) + 3)
     rows = [digit * 10**power for power in powers if power >= 0 for digit in DIGITS]
     shown = [n for n in rows if needed / SPAN <= n <= needed * SPAN]
-    points = bound_by_rows(goal.error, shown, confidence, n_claims=n_claims)
+    points = bound_by_rows(goal.error, shown, confidence, n_claims=n_parts)
     return tuple(CurvePoint(**vars(point), chance=chance_of_claim(goal, point.rows)) for point in points)
 
 

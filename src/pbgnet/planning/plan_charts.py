@@ -21,7 +21,7 @@ N_POINTS = 160
 def bound_chart(plan: Plan) -> Chart:
     """Draw the bound against the rows, with the error rate expected and the claim."""
     across = _rows_axis(plan)
-    points = bound_by_rows(plan.error, _rows(across), plan.confidence, n_claims=plan.n_claims)
+    points = bound_by_rows(plan.error, _rows(across), plan.confidence, n_claims=plan.n_parts)
     up = Axis(0.0, min(1.0, 1.08 * max(point.bound for point in points)), BOTTOM, TOP)
     marks = [
         *level_lines(up, LEFT, RIGHT),

@@ -68,9 +68,10 @@ def shared_delta(plan: Plan) -> str:
     told += ["2 on answered rows and on how many are left unanswered"] * (plan.answered < 1)
     told += [f"{classes} for classes"] * (classes > 0)
     told += [f"2 for each of {groups} groups (an upper and a lower limit)"] * (groups > 0)
+    half = "; the limits of groups have one half of it together" if groups else " equally"
     return (
         f"{plan.n_claims} claims share the {percent(delta_of(plan.confidence))} % that may "
-        f"fail equally, so that all hold together: {', '.join(told)}."
+        f"fail{half}, so that all hold together: {', '.join(told)}."
     )
 
 
