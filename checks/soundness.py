@@ -18,7 +18,7 @@ from scipy import stats
 from checks.subjects import SUBJECTS, Issued, Subject
 from checks.worlds import WORLDS
 from pbgnet.certificates import ROUTES, Claim, Foresight
-from pbgnet.certificates.routes import COUNTED, ERROR_RATE, Measured
+from pbgnet.certificates.routes import COUNTED, ERROR_RATE, SELECTIVE, Measured
 from pbgnet.exceptions import LabelError
 
 CONFIDENCE = 0.7
@@ -185,7 +185,13 @@ COINS = (Coin(1, 0.9999, -0.9999), Coin(5, 0.9999, -0.9999), Coin(3, 0.9999, -0.
 """Losses of 0 and 1 are the hardest for bounds on a loss; for the vote, errors that are all but ties."""
 
 
-def worst_coins(n_worlds: int, delta: float, routes: Iterable[str] = ROUTES) -> Iterator[tuple[str, float]]:
+COUNTED_COINS = tuple(name for name, route in ROUTES.items() if route.quantity not in SELECTIVE)
+"""Routes that coins can try: those about answered rows need scores, and have worlds of their own."""
+
+
+def worst_coins(
+    n_worlds: int, delta: float, routes: Iterable[str] = COUNTED_COINS
+) -> Iterator[tuple[str, float]]:
     """Compute the largest rate of failures over n coins for each route, with and without prior rows."""
     p = np.linspace(0.0, 1.0, n_worlds + 2)[1:-1]
     for route in routes:

@@ -262,6 +262,15 @@ def _calls_of_certificates(world):
             "class_conditional": False,
             "loss": None,
         },
+        pbgnet.certify_selective: {
+            "model": vote,
+            **pairs,
+            **loose,
+            "error": 0.5,
+            "scores": lambda model, rows: np.abs(rows[:, 0]),
+            "thresholds": [1.0, 0.0],
+            "classes": (0, 1),
+        },
         pbgnet.certify_by_disagreement: {
             "certified_model": world.model,
             "predict": vote,
@@ -326,7 +335,7 @@ def _calls_of_certificates(world):
             "certified": world.predictions,
             "answers": {"purpose": "To try."},
             "folder": "model",
-            "target": "y",
+            "targets": ["y"],
         },
         declaration.write_declaration: {
             "path": world.folder / "declaration.md",
@@ -399,7 +408,7 @@ def problem_of(function, arguments):
 
 
 # What a function of the user's own raises is passed on as it is; int is such a function, and takes no rows.
-PASSED_ON = {"certify(loss=class)", "fit_images(augmentation=class)"}
+PASSED_ON = {"certify(loss=class)", "certify_selective(scores=class)", "fit_images(augmentation=class)"}
 
 
 def test_odd_arguments_have_typed_errors(calls, tmp_path, monkeypatch):
@@ -453,6 +462,17 @@ NOT_WALKED = {
     "make_claim": "called by certify, which is walked",
     "count_probability": "called by clopper_pearson_bound, which is walked",
     "percent_up": "called with claimed bounds alone",
+    "binomial_tail": "called by certify_selective, which is walked",
+    "last_certified": "called by certify_selective, which is walked",
+    "probability_thresholds": "called by certify_selective, which is walked",
+    "score_thresholds": "called by certify_selective, which is walked",
+    "spread_starts": "called by certify_selective, which is walked",
+    "threshold_for": "called by certify_selective, which is walked",
+    "measure_scores": "called by certify_selective, which is walked",
+    "RowScores": "called by certify_selective, which is walked",
+    "Groups": "made by read_groups, which certify calls with what it is given",
+    "Wanted": "made by certify and the estimators",
+    "round_down": "called with claimed bounds alone",
     "round_up": "called with claimed bounds alone",
 }
 FITTED = {

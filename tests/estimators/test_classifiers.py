@@ -337,8 +337,8 @@ class TestBadInput:
         with pytest.raises(OptionError, match="sample_weight is refused"):
             PBGNetClassifier().fit(X, y, sample_weight=np.ones(len(y)))
         assert PBGDClassifier().fit(X, y, sample_weight=None).classes_.tolist() == ["no", "yes"]
-        with pytest.raises(OptionError, match="no parameter groups"):
-            PBGNetClassifier().fit(X, y, groups=y)
+        with pytest.raises(OptionError, match="no parameter weights"):
+            PBGNetClassifier().fit(X, y, weights=y)
 
     def test_prior_rows(self, table):
         X, y = table

@@ -109,13 +109,13 @@ def test_all_claims_together_fail_as_seldom_as_they_say(world, certificate):
 def simulate_classifier(world, *, per_label, repetitions=REPETITIONS):
     """Return the same for a classifier that is known by its answers alone."""
     rng, network = np.random.default_rng(3), network_of(PRIOR)
-    delta = split_delta(delta_of(CONFIDENCE), 2 + 3 * per_label)
+    delta = delta_of(CONFIDENCE)
     truth = world.risks(network)
     violated = optimistic = 0
     for _ in range(repetitions):
         places, labels = world.draw(N_ROWS, rng)
         answers = (POINTS[places] @ PRIOR.T > 0).astype(np.int64)
-        claims = LabelAnswers(Classes(("a", "b", "c")), labels, answers).claims(per_label, delta)
+        claims = LabelAnswers(Classes(("a", "b", "c")), labels, answers).claims(per_label, delta)[0]
         violated += any(truth[claim.label or claim.quantity] > claim.value for claim in claims)
         optimistic += any(truth[claim.label or claim.quantity] > claim.empirical_risk for claim in claims)
     return violated, optimistic

@@ -91,8 +91,9 @@ def declare(
     advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
     check_kind("certified", certified, CertifiedModel, CertifiedPredictions, advice=advice)
     check_kind("folder", folder, str)
+    check_kind("targets", targets, list, tuple)
     for target in targets:
-        check_kind("targets", target, str)
+        check_kind("a target", target, str)
     known = check_answers(answers)
     certificate = certified.certificate
 

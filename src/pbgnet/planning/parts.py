@@ -63,8 +63,8 @@ def share_delta(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -
     """
     for name, count in (("n_classes", n_classes), ("n_groups", n_groups)):
         check_kind(name, count, int)
-        if count < 0:
-            raise DomainError(f"{name} must be at least 0, got {count!r:.60}.")
+        if not 0 <= count <= MOST_PARTS:
+            raise DomainError(f"{name} must be 0 to {MOST_PARTS}, got {count!r:.60}.")
     check_kind("abstains", abstains, bool)
     groups = tuple(map(str, range(n_groups)))
     wanted = Wanted(
