@@ -311,7 +311,7 @@ def _choices(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.of_network and len(choices.candidates) == 1:
         route = choices.candidates[0]
         told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
-        if route == "vote" and certificate.network.prior_weights == certificate.network.posterior_weights:
+        if choices.keeps_prior:
             told.append(PRIOR_KEPT)
     seed = certificate.network.aggregation.seed if certificate.of_network else None
     if seed is not None:
