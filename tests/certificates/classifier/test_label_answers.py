@@ -107,7 +107,7 @@ def test_what_was_saved_is_read_and_verified(data, forest, certified, tmp_path):
         (lambda rows: [[2, *row[1:]] for row in rows], "0 and 1 alone, got 2"),
         (lambda rows: [1] * len(rows), "lists of whole numbers"),
         (lambda rows: [[0.5, *row[1:]] for row in rows], "lists of whole numbers"),
-        (lambda rows: [[*row] for row in rows[1:]], "an answer, a loss or a class was changed"),
+        (lambda rows: [[*row] for row in rows[1:]], "an answer, a loss, a score or a class was changed"),
         (lambda rows: [], "rows of 3 numbers"),
         (lambda rows: 3, "lists of whole numbers"),
     ],

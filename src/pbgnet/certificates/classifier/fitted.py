@@ -88,7 +88,11 @@ def certify_fitted(
     if not split.prior_rows.size or split.n_left_out(rows.n_rows):
         raise DomainError("A classifier is fitted on some rows of a table and counted on all the others.")
     check_label_options(
-        rows.labels.ndim == 2, per_label, class_conditional=class_conditional, confusion=confusion
+        rows.labels.ndim == 2,
+        per_label,
+        class_conditional=class_conditional,
+        confusion=confusion,
+        selective=selection is not None,
     )
     if rows.labels.ndim == 2:
         return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models, groups)
