@@ -180,3 +180,11 @@ def test_several_labels_are_answered_all_or_none(asked):
         make_certified_pipeline("random_forest", **asked).fit(X, Y)
     with pytest.raises(OptionError, match="one class each"):
         certify_selective(labels_by_sign, X, Y, 0.1)
+
+
+def test_sentences_about_groups_come_before_those_about_answered_rows():
+    """Rates in groups are of all their rows; behind the condition "where only ..." they would seem others."""
+    certificate = COMBINATIONS["abstention and classes"]().certificate
+    places = [certificate.statement.index(part) for part in ("of class 2", "of group 'c'", "where only rows")]
+    assert places == sorted(places)
+    assert any("what is asked of these rows" in line for line in certificate.assumptions)

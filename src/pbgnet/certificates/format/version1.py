@@ -183,8 +183,8 @@ def _further_claims(certificate: "Certificate") -> str:
         told += f", so the balanced error rate, the mean over the classes, is at most {round_up(balanced)}"
     if certificate.confusion:
         told += f"; {told_of_cells(certificate.confusion, round_up)}"
+    told += statement_of_groups(certificate)  # of all their rows, so before those that are answered
     told += bounded_answers(certificate)
-    told += statement_of_groups(certificate)
     if not certificate.of_network and (loss := certificate.expected_loss) is not None:
         if loss.value < 1:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
