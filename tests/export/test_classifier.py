@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 
 from pbgnet.certificates import Certificate, load_model, save_model
+from pbgnet.estimators import PBGNetClassifier
 from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
@@ -299,3 +300,16 @@ def test_a_runtime_that_is_too_old_is_not_taken_for_a_damaged_file(
     with pytest.raises(error, match=r"n\.onnx .*Cos\(7\)") as caught:
         OnnxClassifier(path)
     assert ("needs onnxruntime 1.29 or later" in str(caught.value)) == (error is MissingOnnxError)
+
+
+def test_a_file_says_that_it_answers_rows_that_the_certificate_leaves_out(ship):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    options = {"certificate": "held-out", "max_epochs": 2, "n_members": 1, "random_state": 0}
+    told = {}
+    for max_error in (None, 0.2):
+        fitted = PBGNetClassifier(max_error=max_error, **options).fit(X, y)
+        told[max_error] = ship(fitted.certified_model_, "aggregate").metadata.covers
+    assert "answers all rows" not in told[None]
+    assert "must leave out those whose score is below" in told[0.2]

@@ -46,6 +46,7 @@ def test_numbers_name_small_groups_and_those_without_rows(table):
     certificate = certify(answer, X, y, groups="town").certificate
     assert [row[0] for row in group_rows(certificate)] == ["'<a>'", "'b'", "'c', small"]
     assert [number[0] for number in group_numbers(certificate)] == ["worst-group", "group-difference"]
+    assert "largest bound on the error rate in a group" in group_numbers(certificate)[0][2]
     assert group_chart(certify(answer, X, y).certificate) is None
     assert group_rows(certify(answer, X, y).certificate) == []
 

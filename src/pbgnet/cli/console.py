@@ -104,8 +104,8 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     if certificate.balanced_error_rate is not None:
         rows.append(("  balanced, mean of the classes", round_up(certificate.balanced_error_rate)))
     rows += _of_classes(certificate.confusion, "pairs")
-    rows += _of_answers(certificate)
     rows += _of_groups(certificate)
+    rows += _of_answers(certificate)
     if loss is not None:
         rows.append((f"bound on the {loss.quantity}", round_up(loss.value)))
     what = "any wrong label" if certificate.of_labels else "error rate"

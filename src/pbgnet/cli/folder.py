@@ -42,8 +42,13 @@ class TableReading(Record):
     @classmethod
     def from_dict(cls, data: object, where: str = "") -> Self:
         """Read a record; what older ones do not say is as it was then."""
-        older = {"header": True, "decimal": "auto", "keep_ids": False, "groups": None}
-        return super().from_dict({**older, **data} if isinstance(data, dict) else data, where)
+        if not isinstance(data, dict):
+            return super().from_dict(data, where)
+        content = {"header": True, "decimal": "auto", "keep_ids": False, "groups": None, **data}
+        if "target" in content and "targets" not in content:  # there was one column of labels then
+            target = content.pop("target")
+            content["targets"] = [] if target is None else [target]
+        return super().from_dict(content, where)
 
     def preprocessor(self, data: Path) -> "TablePreprocessor":
         """Return what prepares the table at `data` for training: cells of a CSV are texts to be read."""

@@ -209,9 +209,8 @@ def parameters_of(given: dict[str, Any]) -> dict[str, Any]:
     if given["per_label"] and not several_labels:
         raise OptionError("--per-label is for several --target; --class-conditional bounds each class.")
     if several_labels:
-        _refuse(
-            "is for one --target, whose rows have a class each", ("class_conditional", "confusion"), given
-        )
+        of_rows_with_a_class = ("class_conditional", "confusion", "max_error", "coverage")
+        _refuse("is for one --target, whose rows have a class each", of_rows_with_a_class, given)
         shared = {name: shared[name] for name in ("confidence", "prior_fraction", "random_state")}
         shared["per_label"] = given["per_label"]
     if given["model"]:

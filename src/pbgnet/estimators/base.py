@@ -1,6 +1,7 @@
 """What the classifiers share: the way from a table of numbers to a trained and certified network."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -274,7 +275,7 @@ class CertifiedClassifier(CertifiedPredictor):
                 result.network,
                 table,
                 prior=self._prior_record(result, table.split.prior_rows.size, seeds[1:]),
-                terms=terms,
+                terms=replace(terms, keep_prior=result.keeps_prior and terms.certificate == "vote"),
                 preprocessing=preprocessing,
                 prior_margins=None if result.prior_choice is None else result.prior_choice.margins,
             )

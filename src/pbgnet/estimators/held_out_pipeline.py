@@ -222,12 +222,12 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         """
         announce("preparing")
         refuse_fit_parameters(refused)
-        check_selection(self.max_error, self.coverage)  # raises before any work is done
+        selective = check_selection(self.max_error, self.coverage)  # raises before any work is done
         table = as_table(X)
         several_labels = has_several_labels(y)
         rows = LabelledRows(table, y if several_labels else check_labels(y, table))
         by_class = {"class_conditional": bool(self.class_conditional), "confusion": bool(self.confusion)}
-        check_label_options(several_labels, bool(self.per_label), **by_class)
+        check_label_options(several_labels, bool(self.per_label), selective=selective, **by_class)
         check_classification_targets(rows.labels)
         if not several_labels and len(found := np.unique(rows.labels)) < 2:
             raise LabelError(

@@ -30,6 +30,10 @@ COVERS = {
     ),
 }
 OF_THIS_FILE = "The certificate covers this file, through its disagreement with a certified vote."
+ANSWERS_ALL = (
+    " This file answers all rows: whoever runs it must leave out those whose score is below the certified "
+    "threshold, for what is claimed of answered rows to hold."
+)
 NO_CERTIFICATE = "There is no certificate: nothing is proved about this network."
 
 
@@ -122,7 +126,8 @@ def coverage(network: str, certificate: Certificate | None) -> str:
     """Return what a certificate says about an exported network, and what it does not."""
     if certificate is None:
         return NO_CERTIFICATE
-    return OF_THIS_FILE if isinstance(certificate.subject, DisagreementSubject) else COVERS[network]
+    told = OF_THIS_FILE if isinstance(certificate.subject, DisagreementSubject) else COVERS[network]
+    return told if certificate.answered_error_rate is None else told + ANSWERS_ALL
 
 
 def seal_file(content: bytes) -> bytes:

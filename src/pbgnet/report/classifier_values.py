@@ -85,8 +85,8 @@ def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
     inputs, subject = certificate.inputs, certificate.subject
     numbers: list[KeyNumber] = [
         *rate_numbers(certificate),
-        *answering_numbers(certificate),
         *group_numbers(certificate),
+        *answering_numbers(certificate),
     ]
     if (loss := certificate.expected_loss) is not None:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))

@@ -67,7 +67,8 @@ def group_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
     if not groups:
         return ()
     worst = max(groups, key=lambda group: group.upper)
-    told = f"largest bound on it in a group, {short(worst.name, LONGEST_NAME)}"
+    what = "rows with any wrong label" if certificate.of_labels else "the error rate"
+    told = f"largest bound on {what} in a group, {short(worst.name, LONGEST_NAME)}"
     numbers: list[KeyNumber] = [("worst-group", round_up(worst.upper), told, True)]
     if (difference := certificate.largest_group_difference) is not None:
         told = "bound on the difference between any two groups"

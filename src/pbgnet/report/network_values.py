@@ -163,8 +163,8 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
     others = "other rows, which it learned from" if unseen else "other rows, for prior and preprocessing"
     return (
         *rate_numbers(certificate),
-        *answering_numbers(certificate),
         *group_numbers(certificate),
+        *answering_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
         ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         *_majority_number(certificate),

@@ -12,6 +12,7 @@ from scipy import stats
 from pbgnet.certificates import (
     CertifiedModel,
     PriorRecord,
+    VerificationReport,
     certify,
     certify_network,
     load_model,
@@ -22,7 +23,7 @@ from pbgnet.certificates.format import class_events
 from pbgnet.certificates.network import Answers, Situation, certifiable, evaluate
 from pbgnet.certificates.network.strategy import propose
 from pbgnet.certificates.routes import Foresight, make_claim
-from pbgnet.exceptions import LabelError, OptionError, ShapeError
+from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError
 from pbgnet.networks import AggregatedNetwork, Code, make_code
 
 ROUTES = ["seeger", "mixture", "vote", "held-out", "auto"]
@@ -44,6 +45,10 @@ def make_rows(
     answers = code.decode(network(torch.tensor(X)).detach().numpy())
     other = rng.integers(0, code.n_classes, n)
     return X, np.where(rng.random(n) < noise, other, answers)
+
+
+def failed(report: VerificationReport) -> list[str]:
+    return [step.name for step in report.steps if not step.ok]
 
 
 def certified(c: int = 4, seed: int = 0, **options: object) -> tuple[CertifiedModel, np.ndarray, np.ndarray]:
@@ -85,9 +90,12 @@ def test_a_prior_that_is_kept_is_certified_through_many_more_voters() -> None:
     X, places = make_rows(kept, code, rng, n=600, noise=0.02)
     options = {"classes": (0, 1, 2, 3), "prior": PriorRecord("given"), "certificate": "vote"}
     rows = {"prior_rows": range(200), "certified_rows": range(200, 600)}
-    model = certify_network(kept, X, places, **options, **rows)
+    model = certify_network(kept, X, places, keep_prior=True, **options, **rows)
     moved = AggregatedNetwork(list(kept.weights), [w + 0.01 for w in kept.prior_weights])
-    other = certify_network(moved, X, places, **options, **rows)
+    with pytest.raises(OptionError, match="weights differ"):
+        certify_network(moved, X, places, keep_prior=True, **options, **rows)
+    # A training that led nowhere: that nothing diverges is then known from the certified rows alone.
+    other = certify_network(kept, X, places, **options, **rows)
     claims = [one.certificate.error_rate for one in (model, other)]
     assert claims[0].settings.n_networks > 10 * claims[1].settings.n_networks
     assert claims[0].value < claims[1].value
@@ -97,8 +105,25 @@ def test_a_prior_that_is_kept_is_certified_through_many_more_voters() -> None:
     ]
     assert told == [True, False]
     assert verify(model, X, places).ok
-    forged = replace(model.certificate, choices=replace(model.certificate.choices, certificate="auto"))
-    assert not verify(replace(model, certificate=forged), X, places).ok
+    assert verify(other, X, places).ok
+    choices = model.certificate.choices
+    for changed in (
+        replace(choices, keeps_prior=None),
+        replace(choices, certificate="auto", keeps_prior=None),
+    ):
+        forged = replace(model.certificate, choices=changed)
+        assert "settings" in failed(verify(replace(model, certificate=forged), X, places))
+    told = replace(other.certificate, choices=replace(other.certificate.choices, keeps_prior=True))
+    assert "settings" in failed(verify(replace(other, certificate=told), X, places))
+    with pytest.raises(DomainError, match="keeps_prior"):
+        replace(choices, certificate="auto")
+
+
+def test_a_prior_is_not_kept_where_there_is_another_posterior() -> None:
+    model, X, y = certified(certificate="vote")
+    choices = replace(model.certificate.choices, keeps_prior=True)
+    forged = replace(model, certificate=replace(model.certificate, choices=choices))
+    assert "deployed predictor" in failed(verify(forged, X, y))
 
 
 def test_the_stated_errors_are_those_of_predict() -> None:

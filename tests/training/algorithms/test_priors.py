@@ -316,6 +316,24 @@ def test_the_posterior_is_the_prior_where_the_recipe_says_so():
     moved = {}
     for keep in (False, True):
         kept = dataclasses.replace(recipe, keep_prior=keep)
-        network = ALGORITHMS["pbgnet_pre"].fit(kept, sharpening_world(seed=3)[1]).network
-        moved[keep] = network.divergence().item()
+        result = ALGORITHMS["pbgnet_pre"].fit(kept, sharpening_world(seed=3)[1])
+        moved[keep] = result.network.divergence().item()
+        assert result.keeps_prior is keep
     assert moved[True] == 0 < moved[False]
+
+
+def test_a_posterior_that_was_trained_and_did_not_move_is_no_prior_that_was_kept():
+    """What the certified rows showed must not be taken for settled beforehand: settings would follow it."""
+    code, data = sharpening_world()
+    replicas = Replicas.restarts(1, 0.1, 2)
+    recipe = Recipe(
+        start=Start.drawn(2, (6,), 1, Fourier(), code.n_outputs),
+        replicas=replicas,
+        bound=BoundTerms(DELTA),
+        course=Course(batch_size=32, max_epochs=6, max_iterations=0),
+        solver="hybrid",
+        prior=PriorTraining.of_restarts(data, QUICK, 0.1, 2, replicas, code),
+    )
+    result = ALGORITHMS["pbgnet_pre"].fit(recipe, sharpening_world(seed=3)[1])
+    assert result.network.divergence().item() == 0
+    assert not result.keeps_prior

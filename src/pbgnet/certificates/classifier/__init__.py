@@ -10,7 +10,13 @@ from pbgnet.certificates.classifier.counted_answers import (
 )
 from pbgnet.certificates.classifier.counting import certify
 from pbgnet.certificates.classifier.fitted import certify_fitted
-from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
+from pbgnet.certificates.classifier.label_answers import (
+    LabelAnswers,
+    ask_labels,
+    check_label_options,
+    claimed_of_labels,
+    label_choices,
+)
 from pbgnet.certificates.classifier.losses import (
     LOSS_SLACK,
     Loss,
@@ -56,9 +62,11 @@ __all__ = [
     "certify_fitted",
     "certify_selective",
     "check_label_options",
+    "claimed_of_labels",
     "count_on_rows",
     "exported_network",
     "held_out_choices",
+    "label_choices",
     "loss_quantity",
     "loss_settings",
     "measure_losses",

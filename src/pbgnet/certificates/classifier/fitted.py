@@ -89,17 +89,16 @@ def certify_fitted(
     """
     if not split.prior_rows.size or split.n_left_out(rows.n_rows):
         raise DomainError("A classifier is fitted on some rows of a table and counted on all the others.")
-    check_label_options(
-        rows.labels.ndim == 2, per_label, class_conditional=class_conditional, confusion=confusion
-    )
-    if rows.labels.ndim == 2:
+    by_class, several_labels = bool(class_conditional or confusion), rows.labels.ndim == 2
+    selective = selection is not None
+    check_label_options(several_labels, per_label, class_conditional=by_class, selective=selective)
+    if several_labels:
         return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models, groups)
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
     group_of_row = None if groups is None else groups.take(split.certified_rows)
     data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
     answers = ask(model, X, values.size)  # on a copy of the rows
-    by_class = bool(class_conditional or confusion)
-    known, truth = _places(fitted_on, values, by_class)
+    known, truth = _told_apart(fitted_on, values, by_class)
     predictions = known.places(answers, "The classifier answers with")
     scores, place = None, None
     if selection is not None:
@@ -131,10 +130,10 @@ def certify_fitted(
     return CertifiedPredictions(certificate, known.labels, predictions, split=split, scores=scores)
 
 
-def _places(
+def _told_apart(
     fitted_on: NDArray[Any], values: NDArray[Any], by_class: bool
 ) -> tuple[Classes, NDArray[np.int64]]:
-    """Return the classes, and the place among them of the label of each certified row."""
+    """Return the classes, and the place of each certified label among them."""
     try:
         known = known_classes(None, fitted_on, None if by_class else values)
         return known, known.places(values, "y holds")

@@ -98,9 +98,9 @@ class LabelAnswers:
 
         Returns the claims, and what was chosen for them; see `count_claims`.
         """
-        wanted, choices = self.wanted(per_label), self.choices(per_label, chosen)
-        claims = []
-        for claimed in self.claimed(per_label):
+        wanted = self.wanted(per_label)
+        choices, claims = label_choices(wanted, chosen), []
+        for claimed in claimed_of_labels(wanted):
             quantity, event = claimed
             share, rows = wanted.delta_of(event, delta, choices.n_shares), self.measured(event)
             settings = loss_settings(rows.n, share) if quantity == HAMMING_LOSS else None
@@ -110,14 +110,15 @@ class LabelAnswers:
             )
         return tuple(claims), choices
 
-    def claimed(self, per_label: bool) -> tuple[Claimed, ...]:
-        """Return the quantity and event of each of the claims, in their order."""
-        overall = (Claimed(HAMMING_LOSS, ANY_ERROR), Claimed(ERROR_RATE, ANY_ERROR))
-        return (*overall, *self.wanted(per_label).claims)
 
-    def choices(self, per_label: bool, chosen: tuple[str, ...] = ()) -> Choices:
-        """Return what is chosen: what the prior rows chose, and one share of delta per claim."""
-        return Choices("held-out", chosen, self.wanted(per_label).unions(2), ("clopper-pearson",))
+def claimed_of_labels(wanted: Wanted) -> tuple[Claimed, ...]:
+    """Return the quantity and event of each of the claims, in their order."""
+    return (Claimed(HAMMING_LOSS, ANY_ERROR), Claimed(ERROR_RATE, ANY_ERROR), *wanted.claims)
+
+
+def label_choices(wanted: Wanted, chosen: tuple[str, ...] = ()) -> Choices:
+    """Return what is chosen: what the prior rows chose, and one share of delta per claim."""
+    return Choices("held-out", chosen, wanted.unions(2), ("clopper-pearson",))
 
 
 def ask_labels(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
@@ -163,6 +164,7 @@ def check_label_options(
     confusion: bool = False,
     loss: object = None,
     classes: object = None,
+    selective: bool = False,
 ) -> None:
     """Raise `OptionError` for what is asked of labels where rows have classes, or the other way round."""
     if not several_labels:
@@ -176,6 +178,11 @@ def check_label_options(
         raise OptionError(
             "class_conditional and confusion are for rows of one class each; per_label bounds each of "
             "several labels."
+        )
+    if selective:
+        raise OptionError(
+            "To answer only where the classifier is sure is for rows of one class each, not for several "
+            "labels: a row has one score, and each label would need one."
         )
     if loss is not None:
         raise OptionError(

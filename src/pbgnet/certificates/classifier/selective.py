@@ -10,6 +10,7 @@ from pbgnet.bounds import split_delta
 from pbgnet.certificates.classifier.asking import ask
 from pbgnet.certificates.classifier.counted_answers import CountedAnswers, count_claims
 from pbgnet.certificates.classifier.issuing import issue_for_answers, known_classes
+from pbgnet.certificates.classifier.label_answers import check_label_options
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
 from pbgnet.certificates.classifier.scores import (
     Scores,
@@ -19,7 +20,13 @@ from pbgnet.certificates.classifier.scores import (
 )
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.classifier.thresholds import Selection, check_asked
-from pbgnet.certificates.data import Groups, count_duplicates, label_values, unchanged_data
+from pbgnet.certificates.data import (
+    count_duplicates,
+    has_several_labels,
+    label_values,
+    read_groups,
+    unchanged_data,
+)
 from pbgnet.certificates.format import ClassifierSubject, MajorityAnswer, never_answered
 from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import Measured
@@ -104,13 +111,14 @@ def certify_selective(
     >>> verify(certified, X[600:] / 16, y[600:], model=model).ok
     True
     """
+    check_label_options(has_several_labels(y), False, selective=True)
     given = check_asked(error, coverage, thresholds)
     quantity, values, n = score_quantity(scores, model), label_values(y), count_rows(X)
     if n != values.size:
         raise ShapeError(f"The table has {n} rows, but there are {values.size} labels.")
     if n == 0:
         raise DomainError("There is no row to certify; at least one is needed.")
-    group_of_row = None if groups is None else Groups.of(groups, X)
+    group_of_row = read_groups(groups, X)
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         known = known_classes(model, classes, None if class_conditional else values)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pbgnet.certificates.format.certificate import Certificate
 
 THRESHOLDS_SETTLED = (
-    "The scores, and the thresholds from which rows are answered, were fixed before looking at the certified "
-    "rows."
+    "The scores, the thresholds from which rows are answered, and what is asked of these rows were fixed "
+    "before looking at the certified rows."
 )
 SCORE_OF_ROW = "The score of a row depends on that row and the classifier alone, not on other rows."
 

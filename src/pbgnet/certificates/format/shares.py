@@ -1,9 +1,10 @@
 """What was chosen for a certificate, and the shares of delta that it cost."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
-from pbgnet.records import Limits, PositiveCount, Record
+from pbgnet.exceptions import DomainError
+from pbgnet.records import ABSENT_IF_NONE, Limits, PositiveCount, Record
 
 FEW = Limits(longest=64)
 """What an issued certificate has a handful of; a file cannot make `verify` work through more."""
@@ -39,12 +40,21 @@ class Choices(Record):
         have another, see `Wanted.delta_of`.
     candidates : tuple of str
         The routes to the bound on the error rate between which the certified rows decided.
+    keeps_prior : bool or None
+        True where it was settled beforehand, for the route "vote", that the posterior is the prior as it is;
+        None elsewhere, also where a training led nowhere else.
     """
 
     certificate: str
     on_prior_rows: Annotated[tuple[str, ...], FEW] = ()
     unions: Annotated[tuple[Union, ...], FEW] = ()
     candidates: Annotated[tuple[str, ...], FEW] = ()
+    keeps_prior: bool | None = field(default=None, metadata=ABSENT_IF_NONE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.keeps_prior is not None and (not self.keeps_prior or self.certificate != "vote"):
+            raise DomainError("keeps_prior is True for the route 'vote', or it is left out.")
 
     @property
     def n_shares(self) -> int:

@@ -183,8 +183,8 @@ def _further_claims(certificate: "Certificate") -> str:
         told += f", so the balanced error rate, the mean over the classes, is at most {round_up(balanced)}"
     if certificate.confusion:
         told += f"; {told_of_cells(certificate.confusion, round_up)}"
+    told += statement_of_groups(certificate)  # of all their rows, so before those that are answered
     told += bounded_answers(certificate)
-    told += statement_of_groups(certificate)
     if not certificate.of_network and (loss := certificate.expected_loss) is not None:
         if loss.value < 1:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
@@ -311,7 +311,7 @@ def _choices(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.of_network and len(choices.candidates) == 1:
         route = choices.candidates[0]
         told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
-        if route == "vote" and certificate.network.prior_weights == certificate.network.posterior_weights:
+        if choices.keeps_prior:
             told.append(PRIOR_KEPT)
     seed = certificate.network.aggregation.seed if certificate.of_network else None
     if seed is not None:

@@ -52,6 +52,7 @@ def certify_network(
     per_label: bool = False,
     max_error: float | None = None,
     coverage: float | None = None,
+    keep_prior: bool = False,
     groups: str | ArrayLike | None = None,
     prior_margins: ArrayLike | None = None,
 ) -> CertifiedModel:
@@ -113,6 +114,10 @@ def certify_network(
         Also certify a threshold from which rows are answered, so that at most this share of the answers is
         wrong, or that about this share of rows is answered; which shares delta; for the route "held-out".
         `CertifiedModel.predict_or_abstain` keeps to it.
+    keep_prior : bool, default=False
+        Whether it was settled, before the certified rows were looked at, that the posterior is the prior as
+        it is; for the route "vote", which then goes through many more networks. Not for a posterior that was
+        trained on these rows and came out as the prior.
     groups : str, or array_like of shape (N,), optional
         Also bound the error rate in each group, from above and from below, and the largest difference between
         two groups, all of which share delta; for the route "held-out". See `certify`.
@@ -165,6 +170,7 @@ def certify_network(
         per_label,
         max_error,
         coverage,
+        keep_prior,
     )
     names = column_names(X) if feature_names is None else feature_names
     known = Classes(tuple(label_values(classes).tolist()))

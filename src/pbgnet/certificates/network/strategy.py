@@ -165,10 +165,12 @@ def decide(situation: Situation, terms: Terms) -> Decision:
     """Compute the routes that were asked for, take the best, and set the others beside it."""
     terms.check_classes(situation.classes, situation.prior.truth)
     terms.check_groups(situation.groups)
+    terms.check_posterior(situation.has_posterior)
     candidates = candidate_names(terms.certificate, situation.margins is not None)
     several = situation.several_labels
     wanted = terms.wanted(situation.classes, several, situation.groups)
-    choices = Choices(terms.certificate, (), unions(terms, candidates, wanted), candidates)
+    paid = unions(terms, candidates, wanted)
+    choices = Choices(terms.certificate, (), paid, candidates, terms.keep_prior or None)
     share = split_delta(terms.delta_per_prior, choices.n_shares)
     foresight = Foresight(
         situation.prior.n,
@@ -176,7 +178,7 @@ def decide(situation: Situation, terms: Terms) -> Decision:
         situation.margins,
         terms.constant,
         situation.prior.distance,
-        divergence=expected_divergence(terms.certificate, situation.has_posterior),
+        divergence=expected_divergence(terms.keep_prior),
         scores=situation.scores,
         max_error=terms.max_error,
         coverage=terms.coverage,
@@ -201,12 +203,13 @@ def decide(situation: Situation, terms: Terms) -> Decision:
     )
 
 
-def expected_divergence(certificate: str, has_posterior: bool) -> float:
+def expected_divergence(keep_prior: bool) -> float:
     """Return the divergence that settings are chosen for.
 
-    Whoever asks for the vote, and keeps the prior as it is, knows beforehand that there is none.
+    Whoever has settled that the prior is kept as it is knows beforehand that there is none. A posterior that
+    was trained on the certified rows, and came out as the prior, is another matter: that is known from them.
     """
-    return 0.0 if certificate == "vote" and not has_posterior else EXPECTED_DIVERGENCE
+    return 0.0 if keep_prior else EXPECTED_DIVERGENCE
 
 
 def propose(name: str, foresight: Foresight, several_labels: bool = False) -> tuple[Proposal, ...]:

@@ -45,6 +45,7 @@ class Terms:
     per_label: bool = False
     max_error: float | None = None
     coverage: float | None = None
+    keep_prior: bool = False
 
     def __post_init__(self) -> None:
         if self.selective and self.certificate != "held-out":
@@ -63,6 +64,11 @@ class Terms:
         if self.per_label and self.certificate != "held-out":
             raise OptionError(
                 "The errors of each label are counted: that is certificate='held-out', not "
+                f"{self.certificate!r}."
+            )
+        if self.keep_prior and self.certificate != "vote":
+            raise OptionError(
+                "keep_prior is for a bound that counts the divergence many times: certificate='vote', not "
                 f"{self.certificate!r}."
             )
         if not self.sampled:
@@ -127,6 +133,14 @@ class Terms:
             raise OptionError(
                 "The errors in each group are counted, from above and from below: that is "
                 f"certificate='held-out', not {self.certificate!r}."
+            )
+
+    def check_posterior(self, has_posterior: bool) -> None:
+        """Raise where the prior was to be kept as it is, and there is another posterior."""
+        if self.keep_prior and has_posterior:
+            raise OptionError(
+                "keep_prior says that the posterior is the prior as it is, but their weights differ; leave "
+                "it out."
             )
 
     def check_classes(self, names: Sequence[str], truth: NDArray[np.int64]) -> None:

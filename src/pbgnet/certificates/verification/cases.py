@@ -153,6 +153,7 @@ class NetworkCase(Case):
             seed=aggregation.seed if sampled else None,
             max_error=self.stated_selection.target,
             coverage=self.stated_selection.coverage,
+            keep_prior=bool(stated.choices.keeps_prior),
         )
 
     @property
@@ -210,7 +211,7 @@ class NetworkCase(Case):
             share,
             self.situation.margins,
             distance=self.situation.prior.distance,
-            divergence=expected_divergence(stated.choices.certificate, self.situation.has_posterior),
+            divergence=expected_divergence(bool(stated.choices.keeps_prior)),
             scores=self.situation.scores,
             max_error=self.stated_selection.target,
             coverage=self.stated_selection.coverage,

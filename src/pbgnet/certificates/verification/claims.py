@@ -152,6 +152,8 @@ def check_deployed(case: NetworkCase) -> Outcome:
     expected = f"the {predictor}"
     if predictor == "prior's vote" and subject.prior_weights != subject.posterior_weights:
         return Outcome(expected, "the posterior's vote", False, "the model answers with another network")
+    if case.certificate.choices.keeps_prior and case.situation.has_posterior:
+        return Outcome(expected, "a posterior's", False, "the prior is said to be kept as it is")
     return Outcome(expected, expected, True)
 
 

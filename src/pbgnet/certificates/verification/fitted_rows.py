@@ -6,6 +6,7 @@ from pbgnet.certificates.data import (
     row_fingerprints,
 )
 from pbgnet.certificates.verification.cases import FittedCase, Outcome, compare_duplicates, same
+from pbgnet.certificates.verification.origin import settled_claims
 
 
 def check_split(case: FittedCase) -> Outcome:
@@ -52,7 +53,7 @@ def check_settled(case: FittedCase) -> Outcome:
     number = "one fit" if count == 1 else f"at most {count} fits"
     told = f"a count of errors and {number}, settled beforehand"
     note = (
-        "that the confidence, whether classes are bounded apart, the number of fits that were compared on "
+        f"that the confidence, {settled_claims(case.certificate)}, the number of fits that were compared on "
         "the certified rows and the seed were settled before these rows were looked at is taken on trust"
     )
     return Outcome(told, told, True, note, trusted=True)

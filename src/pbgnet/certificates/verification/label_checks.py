@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pbgnet.certificates.classifier import LabelAnswers, ask_labels
+from pbgnet.certificates.classifier import LabelAnswers, ask_labels, claimed_of_labels, label_choices
 from pbgnet.certificates.data import indicator_values, unchanged_data
-from pbgnet.certificates.format import FittedSubject
+from pbgnet.certificates.format import FittedSubject, Wanted
 from pbgnet.certificates.routes import Claim
 from pbgnet.certificates.verification.answers import choices_text, claims_text, is_settled, not_asked
 from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_majority, same
@@ -51,17 +51,17 @@ def check_evidence(case: AnswersCase) -> Outcome:
 
 def check_shares(case: AnswersCase) -> Outcome:
     """See that what is claimed was paid for, and that nothing else is claimed."""
-    stated, subject, counted = case.certificate, case.certificate.subject, _counted(case)
+    stated, subject, names = case.certificate, case.certificate.subject, case.classes.names
     found = tuple(claimed_by(claim) for claim in stated.claims)
-    per_label = bool(stated.per_label)
-    allowed = counted.claimed(per_label)
+    wanted = Wanted.stated(stated.claims, names, case.claimed_groups, several_labels=True)
+    allowed = claimed_of_labels(wanted)
     if found != allowed:
         detail = "more, or others, are claimed than are stored"
         return Outcome(claims_text(allowed), claims_text(found), False, detail)
     if stated.alternatives or not all(map(is_settled, stated.claims)):
         return Outcome("counts, the fixed settings and no alternatives", "more", False)
     chosen = subject.fit.chosen if isinstance(subject, FittedSubject) else ()
-    expected = counted.choices(per_label, chosen)
+    expected = label_choices(wanted, chosen)
     return Outcome(choices_text(stated.choices), choices_text(expected), stated.choices == expected)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pbgnet.certificates.format import Certificate
 from pbgnet.certificates.network import prior_problem
 from pbgnet.certificates.verification.cases import RELATIVE, FittedCase, NetworkCase, Outcome
 from pbgnet.networks import initial_weights
@@ -149,11 +150,20 @@ def check_settled(case: NetworkCase) -> Outcome:
     priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
     told = f"{stated.choices.certificate} and {priors}, settled beforehand"
     note = (
-        "that the route, the confidence, whether classes are bounded apart, the number of priors and the "
-        "seeds were settled before the certified rows were looked at, and nothing was tried besides, is "
-        "taken on trust"
+        f"that the route, the confidence, {settled_claims(stated)}, the number of priors and the seeds were "
+        "settled before the certified rows were looked at, and nothing was tried besides, is taken on trust"
     )
     return Outcome(told, told, True, note, trusted=True)
+
+
+def settled_claims(certificate: Certificate) -> str:
+    """Say what of the claims a user chose, perhaps by what the certified rows show."""
+    told = "whether classes are bounded apart"
+    if certificate.groups is not None:
+        told += ", which groups there are"
+    if certificate.answered_error_rate is not None:
+        told += ", what is asked of answered rows"
+    return told
 
 
 def _largest(rows: NDArray[np.int64]) -> int:

@@ -73,7 +73,8 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
         candidates=[one.described() for one in tried],
         temperature=_temperature(answers),
     )
-    return FitResult(network, journal.history.of_replica(0), "pretrained", journal.interrupted, choice)
+    history, interrupted = journal.history.of_replica(0), journal.interrupted
+    return FitResult(network, history, "pretrained", interrupted, choice, keeps_prior=True)
 
 
 @dataclass(frozen=True)

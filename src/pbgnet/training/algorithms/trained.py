@@ -28,6 +28,9 @@ class FitResult:
         Whether a keyboard interrupt ended the training early.
     prior_choice : PriorChoice or EnsembleChoice, optional
         What was chosen among the prior rows, where the prior was trained thoroughly.
+    keeps_prior : bool
+        Whether it was settled beforehand that the prior is the posterior. A training that led nowhere else
+        is another matter.
     """
 
     network: AggregatedNetwork | TanhNetwork
@@ -35,6 +38,7 @@ class FitResult:
     prior_kind: str = "none"
     interrupted: bool = False
     prior_choice: PriorChoice | EnsembleChoice | None = None
+    keeps_prior: bool = False
 
     @property
     def temperature(self) -> float:
@@ -54,6 +58,7 @@ class Trained:
     prior: Sequence[Tensor] = ()  # exactly what was drawn or trained, shapes (R, m, d) or (1, m, d)
     held: TrainingData | None = None  # the validation rows
     prior_choice: PriorChoice | None = None
+    keeps_prior: bool = False  # settled beforehand
 
     @torch.no_grad()
     def at(self, rule: str) -> AggregatedNetwork | TanhNetwork:
@@ -73,7 +78,9 @@ class Trained:
         prior = [u[replica if len(u) > 1 else 0].double().cpu() for u in self.prior]
         network = self._network(weights, prior)
         history = journal.history.of_replica(replica)
-        return FitResult(network, history, self.prior_kind, journal.interrupted, self.prior_choice)
+        return FitResult(
+            network, history, self.prior_kind, journal.interrupted, self.prior_choice, self.keeps_prior
+        )
 
     def _network(self, weights: list[Tensor], prior: list[Tensor]) -> AggregatedNetwork | TanhNetwork:
         if isinstance(self.network, TanhNetwork):

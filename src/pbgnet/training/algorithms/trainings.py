@@ -134,6 +134,7 @@ def _train_from_thorough_prior(
     exact = recipe.bound.seeger(network.prior_weights, len(examples))
     rates = torch.zeros_like(prior.learning_rate[:1])
     problem = Problem(network, examples, exact, recipe.replicas.batch_seeds[:1], rates)
-    if not network.generators() and not recipe.keep_prior:
+    keeps_prior = recipe.keep_prior or bool(network.generators())
+    if not keeps_prior:
         polish(problem, recipe.course.max_iterations, journal, "bound, polish")
-    return replace(_of_bound(network, problem, rates), prior_choice=choice)
+    return replace(_of_bound(network, problem, rates), prior_choice=choice, keeps_prior=keeps_prior)
