@@ -66,7 +66,7 @@ def _charts(claims: tuple[WatchedClaim, ...], alpha: float) -> list[Chart]:
     return [
         chart
         for k, claim in enumerate(claims)
-        for name in [f"claim{k}{'' if claim.given_class is None and claim.group is None else '-part'}"]
+        for name in [f"claim{k}{'-part' if claim.rows_meant else ''}"]
         for chart in (rate_chart(name, claim, alpha), evidence_chart(name, claim, alpha))
     ]
 
@@ -102,7 +102,7 @@ def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:
 def _part_texts(claim: WatchedClaim, alpha: float) -> tuple[str, ...]:
     state = "-" if claim.alarm_row is None else f"alarm after {claim.alarm_row}"
     return (
-        claim.rows_meant.removeprefix(" in "),
+        claim.rows_meant.removeprefix(" in ").removeprefix(" among "),
         f"{claim.n_errors} of {claim.n_rows}",
         f"{percent_up(claim.bound)} %",
         e_value_text(claim.log_e),

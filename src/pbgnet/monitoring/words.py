@@ -17,7 +17,7 @@ def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int
     if not overall.n_rows:
         told.append("No labelled row has come yet.")
     elif not told:
-        others = " Nor those of classes and groups." if len(claims) > 1 else ""
+        others = " Nor are the other bounds refuted." if len(claims) > 1 else ""
         told.append(
             f"No alarm: {rows(overall.n_rows)} with labels do not refute the certified "
             f"{percent_up(overall.bound)} %.{others}"
