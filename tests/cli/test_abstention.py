@@ -94,3 +94,15 @@ def test_what_cannot_be_asked_for_is_bad_input(run, folder, options):
     result = run("train", folder / "t.csv", "--target", "label", "--out", folder / "no", *options)
     assert result.exit_code == 2, result.output
     assert not (folder / "no").exists()
+
+
+def test_monitor_holds_answered_rows_against_their_bound(run_json, folder, model, tmp_path):
+    told = run_json("monitor", model, folder / "t.csv", "--log", tmp_path / "log.json")
+    overall, sure = told["claims"]
+    table = pd.read_csv(folder / "t.csv", dtype=str)
+    answers = load_model(model).predict_or_abstain(table.drop(columns="label"))
+    answered = np.array([answer is not None for answer in answers])
+    assert (overall["rows"], overall["answered"], sure["answered"]) == (900, False, True)
+    assert sure["rows"] == answered.sum()
+    assert sure["errors"] == (answers != table["label"].to_numpy())[answered].sum()
+    assert sure["bound"] == 0.06

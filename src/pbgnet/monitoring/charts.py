@@ -46,7 +46,7 @@ def rate_chart(name: str, claim: WatchedClaim, alpha: float) -> Chart:
         f"{percent_up(claim.bound)} %."
     )
     return Chart(
-        f"{name}-rate", f"Error rate{claim.rows_meant} of the latest rows", words, WIDTH, HEIGHT, marks
+        f"{name}-rate", f"Error rate of the latest rows{claim.rows_meant}", words, WIDTH, HEIGHT, marks
     )
 
 
