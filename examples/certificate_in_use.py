@@ -1,9 +1,10 @@
 """A certificate in use: plan, train, answer when sure, watch a stream that changes half-way, certify anew.
 
-First, how many certified rows the claim takes. Then a classifier is fitted and certified, and answers only where it is
-sure; a person gets the other rows. Rows come in batches. Half-way the device that measures one column goes wrong. All
-rows are compared with the certified ones; labels come for one row in two, drawn by lot. The test of change names the
-column, the monitor raises the alarm, and labelled rows of today make another certificate.
+First, how many certified rows the claim takes. Then a classifier is fitted and certified, and answers only
+where it is sure; a person gets the other rows. Rows come in batches. Half-way the device that measures one
+column goes wrong. All rows are compared with the certified ones; labels come for one row in two, drawn by
+lot. The test of change names the column, the monitor raises the alarm, and labelled rows of today make
+another certificate.
 """
 
 import numpy as np
@@ -26,6 +27,7 @@ def main() -> None:
     print(pipeline.certificate_.statement)
 
     split = pipeline.certified_predictions_.split
+    assert split is not None
     change = ChangeDetector(X[split.prior_rows], X[split.certified_rows])
     monitor, told = Monitor(pipeline, alpha=0.01, change=change), False
     column = int(np.argmax([abs(np.corrcoef(values, y)[0, 1]) for values in X.T]))  # it matters most
@@ -33,14 +35,15 @@ def main() -> None:
     by_lot = np.random.default_rng(0)
     for batch in range(N_BATCHES):
         rows = np.arange(TRAINED + batch * BATCH, TRAINED + (batch + 1) * BATCH)
+        answered = np.array([answer is not None for answer in pipeline.predict_or_abstain(X[rows])])
         if batch == 0:
-            answers = pipeline.predict_or_abstain(X[rows])
-            print(f"Of the first {BATCH} rows, {sum(answer is None for answer in answers)} go to a person.")
+            print(f"Of the first {BATCH} rows, {np.sum(~answered)} go to a person.")
         if change.update(X[rows]) and not told:
             print(f"Batch {batch + 1}: rows have changed, in column {', '.join(change.changed_columns)}.")
             told = True
-        labelled = rows[by_lot.random(BATCH) < 0.5]
-        if monitor.update(y[labelled], pipeline.predict(X[labelled])).alarm:
+        lot = by_lot.random(BATCH) < 0.5
+        labelled = rows[lot]
+        if monitor.update(y[labelled], pipeline.predict(X[labelled]), answered=answered[lot]).alarm:
             print(f"Batch {batch + 1}: {monitor.summary}")
             break
 

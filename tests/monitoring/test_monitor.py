@@ -81,6 +81,10 @@ def test_answered_rows_are_held_against_their_own_bound(of_sure_rows, stream):
     assert "The error rate among answered rows has risen above the certified" in monitor.summary
 
 
+def test_a_bound_that_was_asked_for_is_told_as_such():
+    assert [WatchedClaim(bound, 1.0).bound_text for bound in (0.02, 0.0289421)] == ["2", "2.9"]
+
+
 def test_a_row_left_unanswered_counts_as_right_where_its_answer_is_unknown(of_sure_rows):
     monitor = Monitor(of_sure_rows)
     rows = (["a", "b", None, None], ["b", None, None, "b"], [1, 2, 3, 4])

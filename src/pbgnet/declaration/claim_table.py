@@ -72,7 +72,8 @@ def _line(certificate: Certificate, claim: Claim) -> tuple[str, ...]:
     lower = next(
         (round_down(group.lower) for group in certificate.by_group if group.name == claim.group), NONE
     )
-    upper = round_up(claim.value) if claim.value < 1 else "1 (nothing is proved)"
+    asked = certificate.answered_limit if claim is certificate.answered_error_rate else round_up(claim.value)
+    upper = asked if claim.value < 1 else "1 (nothing is proved)"
     share = sum(limit.delta for limit in limits or [claim])
     counts = _counts(certificate, claim)
     return _what(certificate, claim), _among(certificate, claim), lower, upper, *counts, f"{share:.4g}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates import Certificate, Claim
+from pbgnet.certificates import Certificate, Claim, percent, percent_up
 from pbgnet.exceptions import OptionError
 from pbgnet.monitoring.accounts import NO_ROWS, Accounts
 from pbgnet.monitoring.error_bets import error_log_factors
@@ -18,6 +18,9 @@ from pbgnet.records import Count, PositiveCount, Probability, Record
 
 OVERALL_SHARE = 0.5
 """Share of alpha of the error rates over all rows, and all answered ones, where there are others besides."""
+
+ROUND_DIGITS = 5
+"""A percentage of so few signs was asked for: as a double it may lie above itself, and be rounded up."""
 
 RECENT_ROWS = 500
 """The present error rate is that of so many of the last rows, or a few more."""
@@ -75,6 +78,12 @@ class WatchedClaim(Record):
         if self.answered:
             return " among answered rows"
         return "" if self.group is None else f" in group {self.group}"
+
+    @property
+    def bound_text(self) -> str:
+        """The bound in percent, rounded up; a round number, which was asked for, as it is."""
+        asked = percent(self.bound)
+        return asked if len(asked) <= ROUND_DIGITS else percent_up(self.bound)
 
     @property
     def identity(self) -> tuple[float, float, str | None, str | None, bool]:

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pbgnet
-from pbgnet.certificates import percent_up
 from pbgnet.files import as_path, write_whole
 from pbgnet.monitoring.change import ChangeDetector
 from pbgnet.monitoring.charts import change_chart, evidence_chart, rate_chart
@@ -80,7 +79,7 @@ def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:
     alarm_at = 1 / (monitor.alpha * claim.share)
     share = f"{100 * rate.n_errors / rate.n_rows:.1f} %" if rate.n_rows else "none yet"
     return [
-        ("bound", f"{percent_up(claim.bound)} %", "certified bound on the error rate", True),
+        ("bound", f"{claim.bound_text} %", "certified bound on the error rate", True),
         ("recent", share, f"wrong among the latest {rate.n_rows} labelled rows", False),
         (
             "evidence",
@@ -104,7 +103,7 @@ def _part_texts(claim: WatchedClaim, alpha: float) -> tuple[str, ...]:
     return (
         claim.rows_meant.removeprefix(" in ").removeprefix(" among "),
         f"{claim.n_errors} of {claim.n_rows}",
-        f"{percent_up(claim.bound)} %",
+        f"{claim.bound_text} %",
         e_value_text(claim.log_e),
         f"{1 / (alpha * claim.share):,.0f}",
         state,
