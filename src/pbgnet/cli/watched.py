@@ -125,6 +125,8 @@ def make_detector(
         placed = np.empty(len(table), dtype=object)
         rows = np.arange(len(table)) if loaded.split is None else loaded.split.certified_rows
         placed[rows] = loaded.labels
+        if loaded.scores is not None and loaded.certificate.threshold is not None:  # as new rows will be
+            placed[rows[loaded.scores.values < loaded.certificate.threshold]] = None
         extra, bin_extra = {ANSWER: placed[certified]}, {ANSWER: np.resize(loaded.classes, bins.size)}
     return ChangeDetector(
         take_rows(table, bins), take_rows(table, certified), alpha, bin_extra=bin_extra, reference_extra=extra
