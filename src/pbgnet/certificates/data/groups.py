@@ -12,6 +12,7 @@ from pbgnet.certificates.data.fingerprints import fingerprint_json
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.preprocessing import Column, column_names, count_rows, read_columns
 from pbgnet.records import Count, Limits, Record, Sha256
+from pbgnet.validation import check_readable
 
 MOST_GROUPS = 64
 """So many may be told apart: each costs two shares of delta, and a file stays small."""
@@ -171,6 +172,7 @@ def _read_column(name: str, X: Any) -> Column:  # noqa: N803
 
 
 def _read(groups: ArrayLike, n: int) -> Column:
+    check_readable("groups", groups)
     given: Any = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
     values: NDArray[Any] = given if isinstance(given, np.ndarray) else _objects(given)
     if values.ndim == 2 and values.shape[1] == 1:
