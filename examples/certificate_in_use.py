@@ -35,14 +35,15 @@ def main() -> None:
     by_lot = np.random.default_rng(0)
     for batch in range(N_BATCHES):
         rows = np.arange(TRAINED + batch * BATCH, TRAINED + (batch + 1) * BATCH)
+        answered = np.array([answer is not None for answer in pipeline.predict_or_abstain(X[rows])])
         if batch == 0:
-            answers = pipeline.predict_or_abstain(X[rows])
-            print(f"Of the first {BATCH} rows, {sum(answer is None for answer in answers)} go to a person.")
+            print(f"Of the first {BATCH} rows, {np.sum(~answered)} go to a person.")
         if change.update(X[rows]) and not told:
             print(f"Batch {batch + 1}: rows have changed, in column {', '.join(change.changed_columns)}.")
             told = True
-        labelled = rows[by_lot.random(BATCH) < 0.5]
-        if monitor.update(y[labelled], pipeline.predict(X[labelled])).alarm:
+        lot = by_lot.random(BATCH) < 0.5
+        labelled = rows[lot]
+        if monitor.update(y[labelled], pipeline.predict(X[labelled]), answered=answered[lot]).alarm:
             print(f"Batch {batch + 1}: {monitor.summary}")
             break
 

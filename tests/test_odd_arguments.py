@@ -459,6 +459,7 @@ NOT_WALKED = {
     "draw_prior_rows": "checked in tests/certificates/test_unclear_errors.py",
     "evaluate": "called by certify_network, which is walked",
     "fingerprint_tensors": "called with the weights of networks alone",
+    "group_names": "called by Monitor.update, which is walked",
     "make_claim": "called by certify, which is walked",
     "count_probability": "called by clopper_pearson_bound, which is walked",
     "percent_up": "called with claimed bounds alone",

@@ -94,3 +94,30 @@ def test_what_cannot_be_asked_for_is_bad_input(run, folder, options):
     result = run("train", folder / "t.csv", "--target", "label", "--out", folder / "no", *options)
     assert result.exit_code == 2, result.output
     assert not (folder / "no").exists()
+
+
+def test_monitor_holds_answered_rows_against_their_bound(run_json, folder, model, tmp_path):
+    told = run_json("monitor", model, folder / "t.csv", "--log", tmp_path / "log.json")
+    overall, sure = told["claims"]
+    table = pd.read_csv(folder / "t.csv", dtype=str)
+    answers = load_model(model).predict_or_abstain(table.drop(columns="label"))
+    answered = np.array([answer is not None for answer in answers])
+    assert (overall["rows"], overall["answered"], sure["answered"]) == (900, False, True)
+    assert sure["rows"] == answered.sum()
+    assert sure["errors"] == (answers != table["label"].to_numpy())[answered].sum()
+    assert sure["bound"] == 0.06
+
+
+def test_monitor_takes_an_empty_prediction_for_no_answer(run, run_json, folder, tmp_path):
+    table, new = folder / "t.csv", tmp_path / "new.csv"
+    options = ("--target", "label", "--coverage", 0.6, "--model", "logistic_regression", "--quiet")
+    assert run("train", table, *options, "--out", tmp_path / "m").exit_code == 0
+    frame = pd.read_csv(table)
+    sure = abs(frame["x"]) > 0.52  # of six rows in ten
+    right = np.where(frame["x"] > 0, "yes", "no")
+    frame.assign(label=right, prediction=np.where(sure, right, None)).to_csv(new, index=False)
+    log = ("--log", tmp_path / "log.json", "--reference", table)
+    told = run_json("monitor", tmp_path / "m", new, *log)
+    assert [claim["rows"] for claim in told["claims"]] == [900, sure.sum()]
+    assert [claim["errors"] for claim in told["claims"]] == [0, 0]
+    assert not told["change"]["alarm"]  # certified rows were left unanswered as well

@@ -80,3 +80,18 @@ def test_rows_of_one_case_are_kept_together(grouped, run, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert load_certified(tmp_path / "it").certificate.subject.split.column == "size"
+
+
+@pytest.mark.parametrize("name", ["model", "other"])
+def test_monitor_knows_the_column_of_the_groups(grouped, run_json, tmp_path, name):
+    frame = mixed_table(60).assign(told=mixed_table(60)["label"])
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    answers = () if name == "model" else ("--prediction", "told")
+    told = run_json("monitor", grouped / name, tmp_path / "new.csv", "--log", tmp_path / "log.json", *answers)
+    assert told["exit_code"] == 0, told
+    of_groups = {claim["group"]: claim["rows"] for claim in told["claims"] if claim["group"] is not None}
+    assert of_groups
+    counts = frame["colour"].value_counts()
+    assert all(
+        rows == counts.get(group.strip("'"), 0) for group, rows in of_groups.items() if group != "missing"
+    )

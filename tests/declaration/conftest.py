@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pbgnet import certify, certify_by_disagreement, make_certified_pipeline
+from pbgnet import certify, certify_by_disagreement, certify_selective, make_certified_pipeline
 from pbgnet.certificates import PriorRecord, certify_network
 from pbgnet.estimators import PBGNetMultilabelClassifier
 from pbgnet.networks import AggregatedNetwork
@@ -58,6 +58,15 @@ def kinds():
     return {
         "network": model,
         "classes": certify(vote, X, three, classes=[0, 1, 2], class_conditional=True),
+        "groups": certify(vote, X, (three + (np.arange(N) % 20 == 0)) % 3, groups=["a", "b"] * (N // 2)),
+        "some rows": certify_selective(
+            vote,
+            X,
+            np.where(np.abs(X[:, 1]) < 0.2, 0, three),
+            error=0.1,
+            thresholds=[1.0, 0.6, 0.0],
+            scores=_sureness,
+        ),
         "confusion": certify(vote, X, three, classes=[0, 1, 2], confusion=True),
         "loss": certify(
             SimpleNamespace(predict=vote, predict_proba=_shares, classes_=[0, 1, 2]), X, three, loss="brier"
@@ -66,6 +75,10 @@ def kinds():
         "disagreement": certify_by_disagreement(model, model.predict, rng.normal(size=(N, 3))),
         "labels": several.certified_model_,
     }
+
+
+def _sureness(_, rows):
+    return np.abs(np.asarray(rows)[:, 1])
 
 
 def _shares(rows):

@@ -1,15 +1,14 @@
 """Declarations: complete for every kind of certificate, and nothing in them is invented or becomes markup."""
 
-import copy
 import dataclasses
 import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.declaration.conftest import HOSTILE
+from tests.declaration.conftest import HOSTILE, N
 
-from pbgnet.certificates import CertifiedPredictions, round_up, save_model
+from pbgnet.certificates import CertifiedPredictions, round_down, round_up, save_model
 from pbgnet.declaration import (
     FIELDS,
     declaration_page,
@@ -20,7 +19,7 @@ from pbgnet.declaration import (
     write_declaration,
 )
 from pbgnet.declaration.blocks import Block, Table
-from pbgnet.declaration.claim_table import MOST_LINES, claim_blocks, speaks_of
+from pbgnet.declaration.claim_table import MOST_LINES, claim_blocks
 from pbgnet.declaration.markdown import WRITERS, escape
 from pbgnet.exceptions import (
     DamagedFileError,
@@ -30,7 +29,7 @@ from pbgnet.exceptions import (
     UnknownNameError,
 )
 
-KINDS = ("network", "classes", "confusion", "loss", "fitted", "disagreement", "labels")
+KINDS = ("network", "classes", "groups", "some rows", "confusion", "loss", "fitted", "disagreement", "labels")
 SECTIONS = [
     "Model details",
     "Intended use",
@@ -51,15 +50,20 @@ def table_of(declaration):
     return table
 
 
+def _limit(certificate, claim):
+    return certificate.answered_limit if claim is certificate.answered_error_rate else round_up(claim.value)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_claim_and_assumption_is_told(kinds, kind):
     certificate = kinds[kind].certificate
     declaration = declare(kinds[kind])
     assert [section.title for section in declaration.sections] == SECTIONS
     lines = table_of(declaration).rows
-    assert len(lines) == len(certificate.claims)
-    assert {line[2] for line in lines} == {
-        round_up(claim.value) if claim.value < 1 else "1 (nothing is proved)" for claim in certificate.claims
+    from_above = [claim for claim in certificate.claims if claim.quantity != "accuracy"]
+    assert len(lines) == len(from_above)
+    assert {line[3] for line in lines} == {
+        _limit(certificate, claim) if claim.value < 1 else "1 (nothing is proved)" for claim in from_above
     }
     text = to_markdown(declaration)
     told = (
@@ -110,15 +114,32 @@ def test_what_is_not_claimed_is_listed_as_such(kinds):
     assert "in groups of rows" in to_markdown(declare(kinds["classes"]))
 
 
-def test_claims_of_groups_are_told_where_there_are_any(kinds):
-    certificate = copy.copy(kinds["classes"].certificate)
-    claim = copy.copy(certificate.class_conditional[0])
-    for name, value in (("given_class", None), ("group", "'north'")):
-        object.__setattr__(claim, name, value)
-    object.__setattr__(certificate, "claims", (*certificate.claims, claim))
-    table = claim_blocks(certificate)[0]
-    assert ("error rate", "rows of group 'north'") in {line[:2] for line in table.rows}
-    assert speaks_of(certificate, "group")
+def test_a_group_has_one_line_with_both_limits(kinds):
+    certificate = kinds["groups"].certificate
+    groups = {group.name: group for group in certificate.by_group}
+    lines = {line[1]: line for line in table_of(declare(kinds["groups"])).rows}
+    assert len(lines) == 1 + len(groups) == 3
+    for name, group in groups.items():
+        limits = [claim for claim in certificate.claims if claim.group == name]
+        _, _, lower, upper, counted, rows, share = lines[f"rows of group {name}"]
+        assert (lower, upper) == (round_down(group.lower), round_up(group.upper))
+        assert (counted, rows) == (f"{group.n_errors / group.n:.4f}", str(group.n))
+        assert share == f"{sum(claim.delta for claim in limits):.4g}"
+    assert lines["all rows"][2] == "-"
+    difference = round_up(certificate.largest_group_difference)
+    assert f"groups differ by at most {difference}" in to_markdown(declare(kinds["groups"]))
+
+
+def test_answered_rows_are_counted_at_the_threshold_that_is_certified(kinds):
+    certificate, (_, of_answered, left) = (
+        kinds["some rows"].certificate,
+        table_of(declare(kinds["some rows"])).rows,
+    )
+    evidence = certificate.answered_error_rate.evidence
+    assert certificate.threshold == 0.6
+    assert of_answered[1] == "rows with a score of at least 0.6"
+    assert of_answered[4:6] == (f"{evidence.wrong[1] / evidence.answered[1]:.4f}", str(evidence.answered[1]))
+    assert left[4:6] == (f"{1 - certificate.answered_share:.4f}", str(N))
 
 
 def test_of_many_claims_the_largest_are_shown(kinds):
@@ -127,7 +148,7 @@ def test_of_many_claims_the_largest_are_shown(kinds):
     cells = [dataclasses.replace(cell, value=k / 100) for k in range(1, MOST_LINES + 6)]
     others = [claim for claim in certificate.claims if claim.answered is None]
     table, note, *_ = claim_blocks(dataclasses.replace(certificate, claims=(*others, *cells)))
-    shown = [line[2] for line in table.rows if line[0].startswith("share answered")]
+    shown = [line[3] for line in table.rows if line[0].startswith("share answered")]
     assert len(shown) == MOST_LINES
     assert shown[0] == round_up((MOST_LINES + 5) / 100)
     assert f"others are at most {round_up(5 / 100)}" in note.text

@@ -2,13 +2,12 @@
 
 import json
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pbgnet.files
-from pbgnet import ChangeDetector, Monitor
+from pbgnet import ChangeDetector, Monitor, certify
 from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
@@ -20,7 +19,7 @@ from pbgnet.exceptions import (
     UncertifiedError,
     UnknownNameError,
 )
-from pbgnet.monitoring.claims import WatchedClaim, watched_claims
+from pbgnet.monitoring.claims import WatchedClaim
 
 
 def contents(monitor):
@@ -54,22 +53,94 @@ def test_classes_share_alpha_and_have_their_own_rows(by_class):
     assert "in class 'b' has risen" in monitor.summary
 
 
-def test_groups_are_watched_where_a_certificate_has_them(predictions):
-    overall = predictions.certificate.error_rate
-    fields = ("quantity", "value", "given_class", "answered", "label")
-    of_group = SimpleNamespace(group="'north'", **{name: getattr(overall, name) for name in fields})
-    certificate = SimpleNamespace(of_labels=False, claims=(overall, of_group), error_rate=overall)
-    _, north = watched_claims(certificate)
-    assert (north.group, north.share) == ("'north'", 0.5)
-    monitor = Monitor(predictions)
-    monitor.claims = (monitor.claims[0], north)
-    with pytest.raises(OptionError, match="groups"):
+def test_groups_are_watched_by_their_upper_limits(by_group):
+    monitor = Monitor(by_group)
+    upper = {group.name: group.upper for group in by_group.certificate.by_group}
+    assert {claim.group: claim.bound for claim in monitor.claims[1:]} == upper
+    assert [claim.share for claim in monitor.claims] == [0.5, 0.25, 0.25]
+    with pytest.raises(OptionError, match="pass the group of each row"):
         monitor.update(["a"], ["a"])
     monitor.update(
-        ["a", "a", None], ["a", "b", "b"], [1, 2, 3], groups=["south", "north", "north"], missing="pending"
+        ["a", "a", None], ["a", "b", "b"], [1, 2, 3], groups=["new", "north", "north"], missing="pending"
     )
     monitor.update(["a"], ids=[3])
-    assert (monitor.claims[0].n_rows, monitor.claims[1].n_rows, monitor.claims[1].n_errors) == (3, 2, 2)
+    overall, north, south = monitor.claims
+    assert (overall.n_rows, north.n_rows, north.n_errors, south.n_rows) == (3, 2, 2, 0)
+
+
+def test_answered_rows_are_held_against_their_own_bound(of_sure_rows, stream):
+    monitor = Monitor(of_sure_rows)
+    assert [(claim.answered, claim.share) for claim in monitor.claims] == [(False, 0.5), (True, 0.5)]
+    assert monitor.claims[1].bound == of_sure_rows.certificate.answered_error_rate.value
+    truth, answers = stream(400, 0.05)
+    answered = truth == answers
+    monitor.update(truth, answers, answered=answered)
+    assert monitor.claims[1].n_rows == answered.sum() < monitor.claims[0].n_rows
+    assert (monitor.claims[0].n_errors, monitor.claims[1].n_errors) == ((~answered).sum(), 0)
+    assert monitor.update(*stream(400, 0.3), answered=np.ones(400, dtype=bool)).alarm
+    assert "The error rate among answered rows has risen above the certified" in monitor.summary
+
+
+def test_a_bound_that_was_asked_for_is_told_as_such():
+    assert [WatchedClaim(bound, 1.0).bound_text for bound in (0.02, 0.0289421)] == ["2", "2.9"]
+
+
+def test_a_row_left_unanswered_counts_as_right_where_its_answer_is_unknown(of_sure_rows):
+    monitor = Monitor(of_sure_rows)
+    rows = (["a", "b", None, None], ["b", None, None, "b"], [1, 2, 3, 4])
+    monitor.update(*rows, answered=[True, False, False, False], missing="pending")
+    monitor.update(["a", "a"], ids=[3, 4])
+    assert [(claim.n_rows, claim.n_errors) for claim in monitor.claims] == [(4, 2), (1, 1)]
+    assert Monitor(of_sure_rows.certificate).claims[1].answered
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({}, OptionError, "pass which rows were answered"),
+        ({"answered": [True]}, ShapeError, "for each of the 2 rows, got 1"),
+        ({"answered": [1, 0]}, ShapeError, "True or False"),
+        ({"answered": [True, True]}, LabelError, "y_pred has no answer in row 1"),
+    ],
+)
+def test_which_rows_were_answered_must_be_told(of_sure_rows, options, kind, message):
+    monitor = Monitor(of_sure_rows)
+    with pytest.raises(kind, match=message):
+        monitor.update(["a", "b"], ["a", None], **options)
+    assert not monitor.claims[0].n_rows
+
+
+def test_several_labels_cannot_be_watched():
+    truth = np.tile([[0, 1], [1, 0]], (50, 1))
+    with pytest.raises(OptionError, match="several labels"):
+        Monitor(certify(lambda X: truth[X[:, 0].astype(int)], np.arange(100)[:, None], truth))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_saved_and_resumed_anywhere_it_says_the_very_same(of_sure_rows, stream, tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    truth, answers = stream(3000, 0.04)
+    answered, late = rng.random(3000) < 0.8, rng.random(3000) < 0.1
+    labels = np.where(late, None, truth)
+    whole, interrupted, path = Monitor(of_sure_rows), Monitor(of_sure_rows), tmp_path / "state.json"
+    for rows in np.split(np.arange(3000), np.sort(rng.integers(0, 3000, size=12))):
+        for monitor in (whole, interrupted):
+            monitor.update(labels[rows], answers[rows], rows, answered=answered[rows], missing="pending")
+        come = rows[late[rows]][::2]
+        for monitor in (whole, interrupted):
+            monitor.update(truth[come], ids=come)
+        interrupted = Monitor.resume(interrupted.save(path), of_sure_rows)
+    assert contents(interrupted) == contents(whole)
+    at_once = Monitor(of_sure_rows)
+    order = np.flatnonzero(~late)
+    at_once.update(truth[order], answers[order], answered=answered[order])
+    split = Monitor(of_sure_rows)
+    for rows in np.array_split(order, rng.integers(2, 400)):
+        split.update(truth[rows], answers[rows], answered=answered[rows])
+    for one, other in zip(at_once.claims, split.claims, strict=True):
+        assert (one.n_rows, one.n_errors, one.alarm_row) == (other.n_rows, other.n_errors, other.alarm_row)
+        assert one.trail.errors == other.trail.errors
+        assert one.log_e == pytest.approx(other.log_e, abs=1e-9)
 
 
 def test_labels_that_come_late_are_counted_when_they_come(predictions):

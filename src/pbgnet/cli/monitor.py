@@ -122,8 +122,8 @@ def monitor(
         watching = _open(log, loaded, reading, reference, alpha)
         taken = {}
         if data is not None:
-            by = groups or getattr(getattr(loaded.certificate, "groups", None), "column", None)
-            taken = _count(watching, loaded, data, reading, Columns(prediction, row_id, by), unlabelled)
+            columns = Columns(prediction, row_id, groups or _group_column(watching, reading))
+            taken = _count(watching, loaded, data, reading, columns, unlabelled)
             watching.save(log)
     written = [write_monitor_page(page, watching)] if page is not None else []
     written += [write_monitor_picture(svg, watching)] if svg is not None else []
@@ -158,6 +158,17 @@ def _open(
     return watching
 
 
+def _group_column(watching: "Monitor", reading: TableReading) -> str | None:
+    """Return the column of the groups that the certificate has bounds for, as far as it is known."""
+    groups = watching.certificate.groups
+    if groups is None or not any(claim.group for claim in watching.claims):
+        return None
+    column = reading.groups or groups.column
+    if column is None:
+        raise OptionError("The certificate has bounds for groups; name their column with --groups.")
+    return column
+
+
 def _count(
     watching: "Monitor",
     loaded: "CertifiedModel | CertifiedPredictions",
@@ -179,7 +190,13 @@ def _count(
     fresh = np.ones(len(rows.answers), dtype=bool) if rows.ids is None else ~watching.knows(rows.ids)
     how = unlabelled or ("drop" if rows.ids is None else "pending")
     taken = watching.update(
-        rows.labels, rows.answers, rows.ids, groups=rows.groups, missing=how, repeated="skip"
+        rows.labels,
+        rows.answers,
+        rows.ids,
+        groups=rows.groups,
+        answered=rows.answered,
+        missing=how,
+        repeated="skip",
     )
     if watching.change is not None and fresh.any():
         table = rows.features[fresh]
@@ -204,6 +221,7 @@ def _payload(watching: "Monitor") -> dict[str, Any]:
             {
                 "class": claim.given_class,
                 "group": claim.group,
+                "answered": claim.answered,
                 "bound": claim.bound,
                 "rows": claim.n_rows,
                 "errors": claim.n_errors,

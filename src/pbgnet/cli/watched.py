@@ -53,6 +53,7 @@ class NewRows:
     labels: Any
     ids: Any
     groups: Any
+    answered: "NDArray[np.bool_]"
 
     def extra(self) -> dict[str, Any]:
         """Return what is compared besides the columns of the table."""
@@ -81,9 +82,10 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
     if isinstance(loaded, CertifiedModel):
         if columns.prediction is not None:
             raise OptionError("The model is stored, and answers itself; leave --prediction out.")
-        answers, margins = _answer(loaded, table)
+        answers, margins, answered = _answer(loaded, table)
     else:
         answers, margins = _written_answers(loaded, frame, columns.prediction, data), None
+        answered = ~frame[columns.prediction or PREDICTION].isna().to_numpy()
     labels = np.full(len(frame), None, dtype=object)
     if target in frame.columns:
         labels = _as_labels(loaded, frame[target], data)
@@ -94,6 +96,7 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
         labels,
         None if columns.id is None else frame[columns.id],
         None if columns.groups is None else frame[columns.groups],
+        answered,
     )
 
 
@@ -114,7 +117,7 @@ def make_detector(
         )
     bins, certified = _bin_rows_and_others(loaded, len(table))
     if isinstance(loaded, CertifiedModel):
-        answers, margins = _answer(loaded, table)
+        answers, margins, _ = _answer(loaded, table)
         bin_extra = _extra(answers[bins], margins[bins])
         extra = _extra(answers[certified], margins[certified])
     else:
@@ -122,6 +125,8 @@ def make_detector(
         placed = np.empty(len(table), dtype=object)
         rows = np.arange(len(table)) if loaded.split is None else loaded.split.certified_rows
         placed[rows] = loaded.labels
+        if loaded.scores is not None and loaded.certificate.threshold is not None:  # as new rows will be
+            placed[rows[loaded.scores.values < loaded.certificate.threshold]] = None
         extra, bin_extra = {ANSWER: placed[certified]}, {ANSWER: np.resize(loaded.classes, bins.size)}
     return ChangeDetector(
         take_rows(table, bins), take_rows(table, certified), alpha, bin_extra=bin_extra, reference_extra=extra
@@ -139,13 +144,19 @@ def _bin_rows_and_others(loaded: "Certified", n_rows: int) -> tuple["NDArray[np.
     return np.sort(rows[: n_rows // BIN_SHARE]), np.sort(rows[n_rows // BIN_SHARE :])
 
 
-def _answer(model: "CertifiedModel", table: Any) -> tuple["NDArray[Any]", "NDArray[np.float64]"]:
-    """Return the answer to each row, and by how much its share is ahead of the next."""
+def _answer(
+    model: "CertifiedModel", table: Any
+) -> tuple["NDArray[Any]", "NDArray[np.float64]", "NDArray[np.bool_]"]:
+    """Return the answer to each row, by how much its share is ahead of the next, and if it is sure enough."""
     import numpy as np
 
     output = model.output(table)
     shares = np.sort(model.inputs.shares(output), axis=1)
-    return model.inputs.answers(output), shares[:, -1] - shares[:, -2]
+    sure = np.ones(len(output), dtype=bool)
+    if model.certificate.answered_error_rate is not None:
+        told = model.inputs.sure_answers(output, model.certificate.threshold)
+        sure = np.array([answer is not None for answer in told], dtype=bool)
+    return model.inputs.answers(output), shares[:, -1] - shares[:, -2], sure
 
 
 def _written_answers(

@@ -2,10 +2,18 @@
 
 from collections.abc import Sequence
 
-from pbgnet.certificates import Certificate, Claim, round_up
+from pbgnet.certificates import (
+    Certificate,
+    Claim,
+    SelectionEvidence,
+    SelectionSettings,
+    round_down,
+    round_up,
+)
 from pbgnet.declaration.blocks import Block, Paragraph, Table
 
-COLUMNS = ("what is bounded", "among", "at most", "counted", "rows", "share of delta")
+COLUMNS = ("what is bounded", "among", "at least", "at most", "counted", "rows", "share of delta")
+NONE = "-"
 
 MOST_LINES = 30
 """Of each kind so many claims are shown, those with the largest bounds."""
@@ -22,15 +30,16 @@ KINDS = {
     "given_class": "classes",
     "answered": "pairs of classes",
     "label": "labels",
-    "group": "limits of groups",
+    "group": "groups",
 }
 
 
 def claim_blocks(certificate: Certificate) -> list[Block]:
     """Return the claims as a table, and what was left out of it."""
     lines, told = [], []
+    from_above = [claim for claim in certificate.claims if claim.quantity != "accuracy"]
     for kind, words in KINDS.items():
-        claims = [claim for claim in certificate.claims if kind_of(claim) == kind]
+        claims = [claim for claim in from_above if kind_of(claim) == kind]
         shown = claims
         if len(claims) > MOST_LINES:
             ordered = sorted(claims, key=lambda claim: -claim.value)
@@ -42,6 +51,8 @@ def claim_blocks(certificate: Certificate) -> list[Block]:
         lines += [_line(certificate, claim) for claim in shown]
     if (balanced := certificate.balanced_error_rate) is not None:
         told.append(f"The mean of the error rates of the classes is at most {round_up(balanced)}.")
+    if (difference := certificate.largest_group_difference) is not None:
+        told.append(f"The error rates of two groups differ by at most {round_up(difference)}.")
     return [Table(COLUMNS, tuple(lines)), *map(Paragraph, told)]
 
 
@@ -57,10 +68,29 @@ def speaks_of(certificate: Certificate, kind: str) -> bool:
 
 
 def _line(certificate: Certificate, claim: Claim) -> tuple[str, ...]:
-    evidence = claim.evidence
-    bound = round_up(claim.value) if claim.value < 1 else "1 (nothing is proved)"
-    counted = f"{claim.empirical_risk:.4f}"
-    return _what(certificate, claim), _among(claim), bound, counted, str(evidence.n), f"{claim.delta:.4g}"
+    limits = [other for other in certificate.claims if claim.group is not None and other.group == claim.group]
+    lower = next(
+        (round_down(group.lower) for group in certificate.by_group if group.name == claim.group), NONE
+    )
+    asked = certificate.answered_limit if claim is certificate.answered_error_rate else round_up(claim.value)
+    upper = asked if claim.value < 1 else "1 (nothing is proved)"
+    share = sum(limit.delta for limit in limits or [claim])
+    counts = _counts(certificate, claim)
+    return _what(certificate, claim), _among(certificate, claim), lower, upper, *counts, f"{share:.4g}"
+
+
+def _counts(certificate: Certificate, claim: Claim) -> tuple[str, str]:
+    """Return the rate that was counted, and on how many rows."""
+    evidence, settings = claim.evidence, claim.settings
+    if not isinstance(evidence, SelectionEvidence) or not isinstance(settings, SelectionSettings):
+        return f"{claim.empirical_risk:.4f}", str(evidence.n)
+    if certificate.threshold is None:
+        return NONE, str(evidence.n)
+    place = settings.thresholds.index(certificate.threshold)
+    answered = evidence.answered[place]
+    if claim is certificate.unanswered_rate:
+        return f"{1 - answered / evidence.n:.4f}", str(evidence.n)
+    return f"{evidence.wrong[place] / max(1, answered):.4f}", str(answered)
 
 
 def _what(certificate: Certificate, claim: Claim) -> str:
@@ -73,7 +103,9 @@ def _what(certificate: Certificate, claim: Claim) -> str:
     return QUANTITIES.get(claim.quantity, claim.quantity)
 
 
-def _among(claim: Claim) -> str:
+def _among(certificate: Certificate, claim: Claim) -> str:
+    if claim is certificate.answered_error_rate and certificate.threshold is not None:
+        return f"rows with a score of at least {certificate.threshold:.6g}"
     parts: Sequence[str] = [
         f"rows of {words} {part}"
         for words, kind in (("class", "given_class"), ("group", "group"))
@@ -83,5 +115,5 @@ def _among(claim: Claim) -> str:
 
 
 def _part(claim: Claim, kind: str) -> str | None:
-    value: str | None = getattr(claim, kind, None)  # claims of older kinds know nothing of groups
+    value: str | None = getattr(claim, kind)
     return value

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from pbgnet.certificates import percent_up
 from pbgnet.monitoring.change import ChangeDetector
 from pbgnet.monitoring.claims import WatchedClaim
 from pbgnet.monitoring.words import e_value_text
@@ -35,7 +34,7 @@ def rate_chart(name: str, claim: WatchedClaim, alpha: float) -> Chart:
         *([mark("polygon", points=_points(band), class_="interval")] if len(rates) > 1 else []),
         *_line(line),
         mark("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="limit"),
-        label(LEFT + 4, y - 6, f"certified: at most {percent_up(claim.bound)} %", "said halo"),
+        label(LEFT + 4, y - 6, f"certified: at most {claim.bound_text} %", "said halo"),
         *_alarm(across, claim.alarm_row),
         *_below(across, "labelled rows"),
     ]
@@ -43,10 +42,10 @@ def rate_chart(name: str, claim: WatchedClaim, alpha: float) -> Chart:
     words = (
         f"After {claim.n_rows} labelled rows: {told}. The band holds the error rate of the latest rows "
         f"at all times at once, with {100 * (1 - alpha):.12g} % confidence. The certified bound is "
-        f"{percent_up(claim.bound)} %."
+        f"{claim.bound_text} %."
     )
     return Chart(
-        f"{name}-rate", f"Error rate{claim.rows_meant} of the latest rows", words, WIDTH, HEIGHT, marks
+        f"{name}-rate", f"Error rate of the latest rows{claim.rows_meant}", words, WIDTH, HEIGHT, marks
     )
 
 

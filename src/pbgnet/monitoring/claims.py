@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates import Certificate
+from pbgnet.certificates import Certificate, Claim, percent, percent_up
 from pbgnet.exceptions import OptionError
 from pbgnet.monitoring.accounts import NO_ROWS, Accounts
 from pbgnet.monitoring.error_bets import error_log_factors
@@ -17,7 +17,10 @@ from pbgnet.monitoring.trail import NO_POINTS, Trail
 from pbgnet.records import Count, PositiveCount, Probability, Record
 
 OVERALL_SHARE = 0.5
-"""Share of alpha that the error rate over all rows has, where classes or groups are watched besides."""
+"""Share of alpha of the error rates over all rows, and all answered ones, where there are others besides."""
+
+ROUND_DIGITS = 5
+"""A percentage of so few signs was asked for: as a double it may lie above itself, and be rounded up."""
 
 RECENT_ROWS = 500
 """The present error rate is that of so many of the last rows, or a few more."""
@@ -48,6 +51,8 @@ class WatchedClaim(Record):
         Its share of alpha.
     given_class, group : str or None
         Which rows it speaks of: those of a class, or of a group, as Python writes them; None for all.
+    answered : bool
+        Whether it speaks of answered rows alone.
     n_errors : int
     alarm_row : int or None
         After how many of its rows the alarm was raised.
@@ -59,6 +64,7 @@ class WatchedClaim(Record):
     share: Probability
     given_class: str | None = None
     group: str | None = None
+    answered: bool = False
     n_errors: Count = 0
     alarm_row: PositiveCount | None = None
     accounts: Accounts = NO_ROWS
@@ -69,12 +75,20 @@ class WatchedClaim(Record):
         """Which rows are meant, in words; nothing for all."""
         if self.given_class is not None:
             return f" in class {self.given_class}"
+        if self.answered:
+            return " among answered rows"
         return "" if self.group is None else f" in group {self.group}"
 
     @property
-    def identity(self) -> tuple[float, float, str | None, str | None]:
+    def bound_text(self) -> str:
+        """The bound in percent, rounded up; a round number, which was asked for, as it is."""
+        asked = percent(self.bound)
+        return asked if len(asked) <= ROUND_DIGITS else percent_up(self.bound)
+
+    @property
+    def identity(self) -> tuple[float, float, str | None, str | None, bool]:
         """What is claimed of which rows, at which share."""
-        return self.bound, self.share, self.given_class, self.group
+        return self.bound, self.share, self.given_class, self.group, self.answered
 
     @property
     def n_rows(self) -> int:
@@ -90,8 +104,12 @@ class WatchedClaim(Record):
         """Return the logarithm of the e-value at which the alarm is raised, rounded up."""
         return -math.log(alpha * self.share) * (1.0 + 2.0**-48)
 
-    def concerns(self, truth: NDArray[Any], groups: NDArray[Any] | None) -> NDArray[np.bool_]:
+    def concerns(
+        self, truth: NDArray[np.object_], groups: NDArray[np.object_] | None, answered: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
         """Return which rows it speaks of, given the names of their classes and groups."""
+        if self.answered:
+            return answered
         if self.given_class is not None:
             return np.asarray(truth == self.given_class)
         if self.group is not None:
@@ -142,33 +160,34 @@ class WatchedClaim(Record):
 def watched_claims(certificate: Certificate) -> tuple[WatchedClaim, ...]:
     """Return what is watched of a certificate: its bounds on error rates, of all rows, classes and groups.
 
-    All rows have half of alpha where there are others, which share the rest. A bound of 1 says nothing, and
-    is not watched; nor are cells of the confusion matrix.
+    Where there are classes or groups they share half of alpha, and the error rates over all rows, and all
+    answered ones, the other half. A bound of 1 says nothing, and is not watched; nor are cells of the
+    confusion matrix, lower limits, and the share of rows that are answered.
     """
     if certificate.of_labels:
         raise OptionError(
             "A certificate of several labels cannot be watched yet; watch one of one class per row."
         )
-    of_parts = [claim for claim in certificate.claims if _of_part(claim) and claim.value < 1.0]
     if certificate.error_rate.value >= 1.0:
         raise OptionError(
             "The certificate proves nothing of the error rate (its bound is 1): no row refutes it."
         )
-    overall = WatchedClaim(certificate.error_rate.value, OVERALL_SHARE if of_parts else 1.0)
-    share = (1.0 - OVERALL_SHARE) / max(1, len(of_parts))
-    parts = (WatchedClaim(c.value, share, c.given_class, _group(c)) for c in of_parts)
-    return (overall, *parts)
+    of_parts = [claim for claim in certificate.claims if _of_part(claim) and claim.value < 1.0]
+    of_answered = certificate.answered_error_rate
+    whole = [certificate.error_rate]
+    whole += [of_answered] if of_answered is not None and of_answered.value < 1.0 else []
+    share = (OVERALL_SHARE if of_parts else 1.0) / len(whole)
+    part_share = (1.0 - OVERALL_SHARE) / max(1, len(of_parts))
+    return (
+        *(WatchedClaim(claim.value, share, answered=claim is of_answered) for claim in whole),
+        *(WatchedClaim(claim.value, part_share, claim.given_class, claim.group) for claim in of_parts),
+    )
 
 
-def _of_part(claim: Any) -> bool:
+def _of_part(claim: Claim) -> bool:
     """Whether a claim bounds the error rate of one class or one group."""
-    apart = claim.given_class is not None or _group(claim) is not None
-    return apart and claim.quantity == "error rate" and claim.answered is None and claim.label is None
-
-
-def _group(claim: Any) -> str | None:
-    """Return the group that a claim speaks of; certificates without groups have no such field."""
-    return getattr(claim, "group", None)
+    apart = claim.given_class is not None or claim.group is not None
+    return apart and claim.quantity == "error rate" and claim.answered is None
 
 
 def any_alarm(claims: Iterable[WatchedClaim]) -> bool:

@@ -10,27 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates import Classes
+from pbgnet.certificates import Classes, group_names
 from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError
 from pbgnet.monitoring.gaps import gaps_of, values_of
 from pbgnet.monitoring.ids import are_among, id_fingerprints, id_texts
-from pbgnet.preprocessing import read_columns
 
 MISSING = ("error", "pending", "drop")
 """What becomes of a row without a label: an error, kept until its label comes, or passed over."""
 
-NO_GROUP = "missing"
-"""Rows without a group are one by themselves; texts are written in quotes, so that none has this name."""
+NO_ANSWER = "not answered"
+"""What stands for the answer of a row that was left unanswered; texts are written in quotes."""
 
 REPEATED = ("error", "skip")
 """What becomes of a row whose id was counted already."""
 
 
 class WaitingRow(NamedTuple):
-    """The answer to a row whose label has not come, as Python writes it, and its group."""
+    """The answer to a row whose label has not come, as Python writes it, its group, and if it was told."""
 
     answer: str
     group: str | None
+    answered: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,15 @@ class GivenRows:
     truth, answers : ndarray of object, shape (n,)
         Labels and answers as Python writes them; None where there are none.
     groups : ndarray of object, shape (n,), or None
+    answered : ndarray of bool, shape (n,)
+        Which rows were answered; all, where nothing else is said.
     ids : list of str or None
     """
 
     truth: NDArray[Any]
     answers: NDArray[Any]
     groups: NDArray[Any] | None
+    answered: NDArray[np.bool_]
     ids: list[str] | None
 
     def __len__(self) -> int:
@@ -62,6 +65,7 @@ class Sorted:
     ----------
     truth, answers : ndarray of object, shape (m,)
         Of the rows that count now, in their order; with `groups`, where there are such.
+    answered : ndarray of bool, shape (m,)
     fingerprints : ndarray of uint64
         Of their ids, where they have such.
     completed : list of str
@@ -75,11 +79,17 @@ class Sorted:
     truth: NDArray[Any]
     answers: NDArray[Any]
     groups: NDArray[Any] | None
+    answered: NDArray[np.bool_]
     fingerprints: NDArray[np.uint64]
     completed: list[str]
     waiting: dict[str, WaitingRow]
     n_dropped: int
     n_skipped: int
+
+    @property
+    def errors(self) -> NDArray[np.bool_]:
+        """Which rows are wrong; one whose answer nobody knows, because it was left unanswered, is not."""
+        return np.asarray((self.truth != self.answers) & (self.answers != NO_ANSWER), dtype=bool)
 
 
 def read_rows(
@@ -87,6 +97,7 @@ def read_rows(
     y_pred: ArrayLike | None,
     ids: ArrayLike | None,
     groups: ArrayLike | None,
+    answered: ArrayLike | None,
     classes: Classes | None,
 ) -> GivenRows:
     """Read what was given to `Monitor.update`; wrong labels, and lists that do not fit, raise."""
@@ -96,16 +107,23 @@ def read_rows(
         raise OptionError(
             "y_pred is needed: what was answered. Only rows that wait, known by ids, have it already."
         )
-    answered = np.full(len(truth), None, dtype=object) if y_pred is None else values_of("y_pred", y_pred)
-    if len(answered) != len(truth):
-        raise ShapeError(f"There are {len(truth)} labels in y_true, but {len(answered)} answers in y_pred.")
-    if y_pred is not None and (gaps := gaps_of(answered)).any():
+    given = None if y_pred is None else values_of("y_pred", y_pred)
+    if given is not None and len(given) != len(truth):
+        raise ShapeError(f"There are {len(truth)} labels in y_true, but {len(given)} answers in y_pred.")
+    told = np.ones(len(truth), dtype=bool) if answered is None else _read_answered(answered, len(truth))
+    if given is not None and (gaps := gaps_of(given) & told).any():
         raise LabelError(f"y_pred has no answer in row {int(np.argmax(gaps))}; leave such rows out.")
-    of_groups = None if groups is None else group_names(groups)
-    if of_groups is not None and len(of_groups) != len(truth):
-        raise ShapeError(f"There are {len(of_groups)} groups for {len(truth)} rows.")
-    given = None if y_pred is None else answered
-    return GivenRows(*_names(truth, given, classes), of_groups, names)
+    of_groups = None if groups is None else group_names(groups, len(truth))
+    return GivenRows(*_names(truth, given, classes), of_groups, told, names)
+
+
+def _read_answered(answered: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
+    told = values_of("answered", answered)
+    if told.dtype.kind != "b" or len(told) != n_rows:
+        raise ShapeError(
+            f"answered must be True or False for each of the {n_rows} rows, got {len(told)} of {told.dtype}."
+        )
+    return told
 
 
 def sort_rows(
@@ -118,6 +136,7 @@ def sort_rows(
     """Sort rows, given those that wait and the fingerprints of those that were counted."""
     gaps = _are_none(given.truth)
     answers, groups = given.answers.copy(), None if given.groups is None else given.groups.copy()
+    answered = given.answered.copy()
     counted = np.zeros(len(given), dtype=bool)
     ids, prints = given.ids, np.zeros(0, dtype=np.uint64)
     waited = counted.copy()
@@ -132,7 +151,7 @@ def sort_rows(
             )
         if waiting:
             waited = np.array([text in waiting for text in ids], dtype=bool)
-            groups = _recall(ids, waited, waiting, answers, groups)
+            groups = _recall(ids, waited, waiting, answers, answered, groups)
     fresh_gaps = gaps & ~counted & ~waited
     _check_gaps(fresh_gaps, missing, ids)
     unanswered = ~counted & _are_none(answers)
@@ -146,9 +165,13 @@ def sort_rows(
         given.truth[now],
         answers[now],
         None if groups is None else groups[now],
+        answered[now],
         prints[now] if ids is not None else prints,
         [named[row] for row in np.flatnonzero(now & waited)],
-        {named[row]: WaitingRow(answers[row], None if groups is None else groups[row]) for row in kept},
+        {
+            named[row]: WaitingRow(answers[row], None if groups is None else groups[row], bool(answered[row]))
+            for row in kept
+        },
         int(fresh_gaps.sum()) if missing == "drop" else 0,
         int(counted.sum()),
     )
@@ -163,6 +186,7 @@ def _recall(
     waited: NDArray[np.bool_],
     waiting: Mapping[str, WaitingRow],
     answers: NDArray[Any],
+    answered: NDArray[np.bool_],
     groups: NDArray[Any] | None,
 ) -> NDArray[Any] | None:
     """Put the answers and groups of rows that waited in their places; raise where others are given now."""
@@ -174,7 +198,7 @@ def _recall(
                 f"{answers[row]}: it is another row, or another model. The first answer is what counts; "
                 "leave y_pred out, or give another id."
             )
-        answers[row] = known.answer
+        answers[row], answered[row] = known.answer, known.answered
         if known.group is not None:
             groups = np.full(len(ids), None, dtype=object) if groups is None else groups
             groups[row] = known.group
@@ -198,21 +222,25 @@ def _check_gaps(gaps: NDArray[np.bool_], missing: str, ids: Sequence[str] | None
 
 
 def _names(
-    truth: NDArray[Any], answered: NDArray[Any] | None, classes: Classes | None
+    truth: NDArray[Any], answers: NDArray[Any] | None, classes: Classes | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return labels and answers as Python writes them, None where there are none."""
-    known = ~gaps_of(truth)
-    labels = _without_gaps(truth, known)
+    """Return labels and answers as Python writes them, None where there are none.
+
+    A gap among answers is a row that was left unanswered.
+    """
+    lists = [truth] if answers is None else [truth, answers]
+    known = [~gaps_of(values) for values in lists]
+    present = [_without_gaps(values, where) for values, where in zip(lists, known, strict=True)]
     if classes is None:
-        sources = [source for source in (labels, answered) if source is not None and len(source)]
+        sources = [values for values in present if len(values)]
         classes = Classes.of(*sources) if sources else None
     found = [np.full(len(truth), None, dtype=object) for _ in range(2)]
-    if classes is not None:
-        names = np.array(classes.names, dtype=object)
-        if len(labels):
-            found[0][known] = names[classes.places(labels, "y_true holds")]
-        if answered is not None and len(answered):
-            found[1][:] = names[classes.places(answered, "y_pred holds")]
+    if answers is not None:
+        found[1][:] = NO_ANSWER
+    for k, (values, where) in enumerate(zip(present, known, strict=True)):
+        if classes is not None and len(values):
+            names = np.array(classes.names, dtype=object)
+            found[k][where] = names[classes.places(values, f"{('y_true', 'y_pred')[k]} holds")]
     return found[0], found[1]
 
 
@@ -223,19 +251,3 @@ def _without_gaps(values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any
         return found
     items = found.tolist()
     return found if any(isinstance(item, str) for item in items) else np.array(items)
-
-
-def group_names(groups: ArrayLike) -> NDArray[Any]:
-    """Return the group of each row as Python writes it, whole numbers without a point; "missing" for none.
-
-    Examples
-    --------
-    >>> from pbgnet.monitoring.labelled import group_names
-    >>> group_names(["north", None]).tolist(), group_names([1.0, 2.5]).tolist()
-    (["'north'", 'missing'], ['1', '2.5'])
-    """
-    (column,) = read_columns(values_of("groups", groups)[:, None], ["groups"])
-    if column.numbers is not None:
-        numbers = [int(value) if value.is_integer() else value for value in column.numbers.tolist()]
-        return np.array([NO_GROUP if number != number else repr(number) for number in numbers], dtype=object)
-    return np.array([NO_GROUP if text is None else repr(text) for text in column.texts or ()], dtype=object)

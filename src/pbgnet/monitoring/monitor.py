@@ -44,8 +44,8 @@ class Monitor:
     Against each bound B on an error rate an e-process is kept: capital that is betted against "each row is
     wrong with probability at most B, given the rows before". While that is so, the capital of all bounds
     together ever reaches what an alarm needs with probability at most alpha, however many rows come and
-    whenever anybody looks. The error rate over all rows is watched; where the certificate has bounds for
-    classes or groups, half of alpha is shared by them.
+    whenever anybody looks. The error rate over all rows is watched, and that of answered rows where the
+    certificate bounds it; where it has bounds for classes or groups, half of alpha is shared by them.
 
     Rows are to be given in the order in which their labels come. Labels may be known for a sample of rows
     only: one drawn at random, or by any rule that has nothing to do with whether the answer was right.
@@ -114,6 +114,7 @@ class Monitor:
         ids: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        answered: ArrayLike | None = None,
         missing: str = "error",
         repeated: str = "error",
     ) -> Taken:
@@ -129,6 +130,9 @@ class Monitor:
             A name for each row, by which it is counted once, and known again when its label comes.
         groups : array_like, shape (n,), optional
             The group of each row, where the certificate has bounds for groups.
+        answered : array_like of bool, shape (n,), optional
+            Which rows were answered, where the certificate bounds the error rate of these. For others
+            `y_pred` is what would have been answered; or None, and then they count as right.
         missing : {"error", "pending", "drop"}, default="error"
             What becomes of rows without a label: an error; they wait, by their ids, until they are given
             again with it; or they are passed over.
@@ -152,7 +156,14 @@ class Monitor:
         by_group = any(claim.group is not None for claim in self.claims)
         if by_group and groups is None and y_pred is not None:
             raise OptionError("The certificate has bounds for groups; pass the group of each row as groups.")
-        given = read_rows(y_true, y_pred, ids, groups if by_group else None, self._classes)
+        selective = any(claim.answered for claim in self.claims)
+        if selective and answered is None and y_pred is not None:
+            raise OptionError(
+                "The certificate bounds the error rate of answered rows; pass which rows were answered as "
+                "answered: those for which predict_or_abstain does not return None."
+            )
+        told = answered if selective else None
+        given = read_rows(y_true, y_pred, ids, groups if by_group else None, told, self._classes)
         rows = sort_rows(given, self._waiting, self._seen, missing, repeated)
         n_waiting = len(self._waiting) - len(rows.completed) + len(rows.waiting)
         if n_waiting > MOST_WAITING:
@@ -167,9 +178,10 @@ class Monitor:
         return Taken(self.alarm, *counts)
 
     def _claims_after(self, rows: Sorted) -> tuple[WatchedClaim, ...]:
-        errors = np.asarray(rows.truth != rows.answers, dtype=bool)
+        errors = rows.errors
         return tuple(
-            claim.after(errors[claim.concerns(rows.truth, rows.groups)], self.alpha) for claim in self.claims
+            claim.after(errors[claim.concerns(rows.truth, rows.groups, rows.answered)], self.alpha)
+            for claim in self.claims
         )
 
     @property
@@ -244,7 +256,7 @@ class Monitor:
         if [claim.identity for claim in state.claims] != [claim.identity for claim in made.claims]:
             raise DamagedFileError(f"{path} is damaged: its bounds are not those of the certificate.")
         made.claims = state.claims
-        made._waiting = {row.id: WaitingRow(row.answer, row.group) for row in state.waiting}
+        made._waiting = {row.id: WaitingRow(row.answer, row.group, row.answered) for row in state.waiting}
         made._seen = read_fingerprints(state.seen)
         made._tables = state.tables
         return made

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pbgnet
-from pbgnet.certificates import percent_up
 from pbgnet.files import as_path, write_whole
 from pbgnet.monitoring.change import ChangeDetector
 from pbgnet.monitoring.charts import change_chart, evidence_chart, rate_chart
@@ -66,7 +65,7 @@ def _charts(claims: tuple[WatchedClaim, ...], alpha: float) -> list[Chart]:
     return [
         chart
         for k, claim in enumerate(claims)
-        for name in [f"claim{k}{'' if claim.given_class is None and claim.group is None else '-part'}"]
+        for name in [f"claim{k}{'-part' if claim.rows_meant else ''}"]
         for chart in (rate_chart(name, claim, alpha), evidence_chart(name, claim, alpha))
     ]
 
@@ -80,7 +79,7 @@ def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:
     alarm_at = 1 / (monitor.alpha * claim.share)
     share = f"{100 * rate.n_errors / rate.n_rows:.1f} %" if rate.n_rows else "none yet"
     return [
-        ("bound", f"{percent_up(claim.bound)} %", "certified bound on the error rate", True),
+        ("bound", f"{claim.bound_text} %", "certified bound on the error rate", True),
         ("recent", share, f"wrong among the latest {rate.n_rows} labelled rows", False),
         (
             "evidence",
@@ -102,9 +101,9 @@ def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:
 def _part_texts(claim: WatchedClaim, alpha: float) -> tuple[str, ...]:
     state = "-" if claim.alarm_row is None else f"alarm after {claim.alarm_row}"
     return (
-        claim.rows_meant.removeprefix(" in "),
+        claim.rows_meant.removeprefix(" in ").removeprefix(" among "),
         f"{claim.n_errors} of {claim.n_rows}",
-        f"{percent_up(claim.bound)} %",
+        f"{claim.bound_text} %",
         e_value_text(claim.log_e),
         f"{1 / (alpha * claim.share):,.0f}",
         state,

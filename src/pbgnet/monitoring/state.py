@@ -15,11 +15,12 @@ SCHEMA, VERSION = "pbgnet-monitor", 1
 
 @dataclass(frozen=True)
 class WaitingRecord(Record):
-    """A row whose label has not come: its id, what was answered (as Python writes it), and its group."""
+    """A row whose label has not come: its id, its answer (as Python writes it), its group, if it was told."""
 
     id: str
     answer: str
     group: str | None
+    answered: bool
 
 
 @dataclass(frozen=True)

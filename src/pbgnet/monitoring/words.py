@@ -17,10 +17,10 @@ def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int
     if not overall.n_rows:
         told.append("No labelled row has come yet.")
     elif not told:
-        others = " Nor those of classes and groups." if len(claims) > 1 else ""
+        others = " Nor are the other bounds refuted." if len(claims) > 1 else ""
         told.append(
             f"No alarm: {rows(overall.n_rows)} with labels do not refute the certified "
-            f"{percent_up(overall.bound)} %.{others}"
+            f"{overall.bound_text} %.{others}"
         )
     if overall.n_rows:
         told.append(rate_sentence(overall.recent_rates(alpha)[-1], overall.n_rows, alpha))
@@ -34,7 +34,7 @@ def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int
 def alarm_sentence(claim: WatchedClaim) -> str:
     """Say that a bound is refuted, and after how many rows."""
     return (
-        f"The error rate{claim.rows_meant} has risen above the certified {percent_up(claim.bound)} %: alarm "
+        f"The error rate{claim.rows_meant} has risen above the certified {claim.bound_text} %: alarm "
         f"after {claim.alarm_row} labelled rows{claim.rows_meant}."
     )
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from pbgnet.certificates.data import Groups, read_groups
+from pbgnet.certificates.data import Groups, group_names, read_groups
 from pbgnet.certificates.data.groups import MOST_GROUPS, GroupSize, GroupsRecord
-from pbgnet.exceptions import DamagedFileError, DomainError, OptionError, ShapeError
+from pbgnet.exceptions import DamagedFileError, DomainError, OptionError, PBGNetError, ShapeError
 
 TABLE = pd.DataFrame(
     {
@@ -69,3 +70,13 @@ def test_a_record_that_nobody_wrote_is_refused():
     for key, value in (("assignment", "00"), ("sizes", [{"name": "'f'", "n": -1}]), ("column", 3)):
         with pytest.raises(DamagedFileError, match=key):
             GroupsRecord.from_dict({**record.to_dict(), key: value})
+
+
+def test_what_cannot_be_read_has_a_typed_error():
+    with pytest.raises(PBGNetError, match="groups"):
+        read_groups(torch.ones(2, requires_grad=True), [[1.0], [2.0]])
+
+
+def test_new_rows_may_have_more_groups_than_a_certificate_bounds():
+    values = [*map(float, range(MOST_GROUPS + 1)), 1e300]
+    assert group_names(values, len(values)).tolist() == [*map(str, range(MOST_GROUPS + 1)), "1e+300"]

@@ -21,7 +21,7 @@ from pbgnet.certificates.data.fingerprints import (
     fingerprint_tensors,
     unchanged_data,
 )
-from pbgnet.certificates.data.groups import Groups, GroupSize, GroupsRecord, read_groups
+from pbgnet.certificates.data.groups import Groups, GroupSize, GroupsRecord, group_names, read_groups
 from pbgnet.certificates.data.indicators import (
     code_for,
     has_several_labels,
@@ -64,6 +64,7 @@ __all__ = [
     "fingerprint_rows",
     "fingerprint_split",
     "fingerprint_tensors",
+    "group_names",
     "has_several_labels",
     "indicator_values",
     "label_names",

@@ -12,6 +12,7 @@ from pbgnet.certificates.data.fingerprints import fingerprint_json
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
 from pbgnet.preprocessing import Column, column_names, count_rows, read_columns
 from pbgnet.records import Count, Limits, Record, Sha256
+from pbgnet.validation import check_readable
 
 MOST_GROUPS = 64
 """So many may be told apart: each costs two shares of delta, and a file stays small."""
@@ -109,7 +110,8 @@ class Groups:
             If there are more than `MOST_GROUPS`.
         """
         column = groups if isinstance(groups, str) else None
-        names, places = _told_apart(_read_column(column, X) if column is not None else _read(groups, X))
+        read = _read_column(column, X) if column is not None else _read(groups, count_rows(X))
+        names, places = _told_apart(read)
         if len(names) > MOST_GROUPS:
             where = "" if column is None else f" in column {column!r:.60}"
             raise OptionError(
@@ -145,6 +147,19 @@ def read_groups(groups: str | ArrayLike | None, X: Any) -> Groups | None:  # noq
     return None if groups is None else Groups.of(groups, X)
 
 
+def group_names(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """Return the group of each row by its name in a certificate: shape (n,).
+
+    Examples
+    --------
+    >>> from pbgnet.certificates.data import group_names
+    >>> group_names(["north", None], 2).tolist(), group_names([1.0, 2.5], 2).tolist()
+    (["'north'", 'missing'], ['1', '2.5'])
+    """
+    names, places = _told_apart(_read(groups, n_rows))
+    return np.array(names, dtype=object)[places]
+
+
 def _read_column(name: str, X: Any) -> Column:  # noqa: N803
     known = column_names(X) or ()
     if name not in known:
@@ -156,12 +171,12 @@ def _read_column(name: str, X: Any) -> Column:  # noqa: N803
     return read_columns(X, [name])[0]
 
 
-def _read(groups: ArrayLike, X: Any) -> Column:  # noqa: N803
+def _read(groups: ArrayLike, n: int) -> Column:
+    check_readable("groups", groups)
     given: Any = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
     values: NDArray[Any] = given if isinstance(given, np.ndarray) else _objects(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    n = count_rows(X)
     if values.shape != (n,):
         raise ShapeError(f"groups must name one group for each of the {n} rows, got shape {values.shape}.")
     return read_columns(values[:, None], ["groups"])[0]
