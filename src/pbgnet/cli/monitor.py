@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALPHA = 0.01
 
+UNLABELLED = ("pending", "drop", "error")
+
 NewData = Annotated[
     Path | None,
     typer.Argument(
@@ -112,7 +114,10 @@ def monitor(
     from pbgnet.certificates import load_certified
     from pbgnet.files import locked
     from pbgnet.monitoring import write_monitor_page, write_monitor_picture
+    from pbgnet.validation import check_name
 
+    if unlabelled is not None:
+        check_name("--unlabelled", unlabelled, UNLABELLED)
     _check_ending("--page", page, ".html")
     _check_ending("--svg", svg, ".svg")
     _check_log(log, begin=data is not None)
@@ -122,8 +127,8 @@ def monitor(
         watching = _open(log, loaded, reading, reference, alpha)
         taken = {}
         if data is not None:
-            by = groups or getattr(getattr(loaded.certificate, "groups", None), "column", None)
-            taken = _count(watching, loaded, data, reading, Columns(prediction, row_id, by), unlabelled)
+            columns = Columns(prediction, row_id, groups or _column_of_groups(loaded, reading))
+            taken = _count(watching, loaded, data, reading, columns, unlabelled)
             watching.save(log)
     written = [write_monitor_page(page, watching)] if page is not None else []
     written += [write_monitor_picture(svg, watching)] if svg is not None else []
@@ -156,6 +161,20 @@ def _open(
     if reference is not None and watching.change is None:
         raise OptionError(f"{log} was begun without --reference; begin another log to compare rows.")
     return watching
+
+
+def _column_of_groups(loaded: "CertifiedModel | CertifiedPredictions", reading: TableReading) -> str | None:
+    """Return the column that tells the groups, a feature or one that `train` was told to drop."""
+    certified = getattr(loaded.certificate, "groups", None)
+    if certified is None:
+        return None
+    column: str | None = certified.column or reading.groups
+    if column is None:
+        raise OptionError(
+            "The certificate has bounds for groups, and does not say which column tells them; name it with "
+            "--groups."
+        )
+    return column
 
 
 def _count(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pbgnet.certificates import Certificate, Claim, round_up
+from pbgnet.certificates import Certificate, Claim, SelectionEvidence, SelectionSettings, round_up
 from pbgnet.declaration.blocks import Block, Paragraph, Table
 
 COLUMNS = ("what is bounded", "among", "at most", "counted", "rows", "share of delta")
@@ -14,6 +14,9 @@ QUANTITIES = {
     "hamming loss": "share of wrong labels (Hamming loss)",
     "linear loss": "expected linear loss",
     "brier loss": "expected Brier loss",
+    "accuracy": "share of right answers",
+    "error rate of answered rows": "error rate",
+    "rate of unanswered rows": "share left unanswered",
 }
 """Where the name of a quantity does not say it all."""
 
@@ -57,10 +60,28 @@ def speaks_of(certificate: Certificate, kind: str) -> bool:
 
 
 def _line(certificate: Certificate, claim: Claim) -> tuple[str, ...]:
-    evidence = claim.evidence
-    bound = round_up(claim.value) if claim.value < 1 else "1 (nothing is proved)"
-    counted = f"{claim.empirical_risk:.4f}"
-    return _what(certificate, claim), _among(claim), bound, counted, str(evidence.n), f"{claim.delta:.4g}"
+    of_answers = claim == certificate.answered_error_rate
+    bound = certificate.answered_limit if of_answers else round_up(claim.value)
+    if claim.value >= 1:
+        bound = "1 (nothing is proved)"
+    counted, rows = _counted(certificate, claim)
+    among = "answered rows" if of_answers else _among(claim)
+    return _what(certificate, claim), among, bound, counted, str(rows), f"{claim.delta:.4g}"
+
+
+def _counted(certificate: Certificate, claim: Claim) -> tuple[str, int]:
+    """Return what was counted of the quantity, and among how many rows: at the threshold, if there is one."""
+    evidence, settings = claim.evidence, claim.settings
+    if isinstance(evidence, SelectionEvidence) and isinstance(settings, SelectionSettings):
+        if claim == certificate.unanswered_rate:
+            return f"{1 - (certificate.answered_share or 0.0):.4f}", evidence.n
+        if certificate.threshold is None:
+            return "-", 0
+        place = settings.thresholds.index(certificate.threshold)
+        answered = evidence.answered[place]
+        return f"{evidence.wrong[place] / max(1, answered):.4f}", answered
+    risk = claim.empirical_risk
+    return f"{1 - risk if claim.quantity == 'accuracy' else risk:.4f}", evidence.n
 
 
 def _what(certificate: Certificate, claim: Claim) -> str:

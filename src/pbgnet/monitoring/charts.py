@@ -46,7 +46,7 @@ def rate_chart(name: str, claim: WatchedClaim, alpha: float) -> Chart:
         f"{percent_up(claim.bound)} %."
     )
     return Chart(
-        f"{name}-rate", f"Error rate{claim.rows_meant} of the latest rows", words, WIDTH, HEIGHT, marks
+        f"{name}-rate", f"Error rate of the latest rows{claim.rows_meant}", words, WIDTH, HEIGHT, marks
     )
 
 
@@ -88,7 +88,7 @@ def _evidence(
         mark("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="limit"),
         label(LEFT + 4, y - 6, f"alarm at {alarm_at:,.0f}", "said halo"),
         *_alarm(across, alarm_row),
-        *_below(across, f"{unit}; logarithmic scale"),
+        *_below(across, f"{unit}; the e-value on a logarithmic scale"),
     ]
     last = e_value_text(points[-1][1]) if points else "1"
     raised = f"The alarm was raised after {alarm_row} {unit}." if alarm_row else "No alarm was raised."

@@ -22,6 +22,8 @@ MISSING = ("error", "pending", "drop")
 NO_GROUP = "missing"
 """Rows without a group are one by themselves; texts are written in quotes, so that none has this name."""
 
+UNKNOWN_CLASS = "The certificate has no such class: correct the label, or leave the row out."
+
 REPEATED = ("error", "skip")
 """What becomes of a row whose id was counted already."""
 
@@ -210,9 +212,9 @@ def _names(
     if classes is not None:
         names = np.array(classes.names, dtype=object)
         if len(labels):
-            found[0][known] = names[classes.places(labels, "y_true holds")]
+            found[0][known] = names[classes.places(labels, "y_true holds", UNKNOWN_CLASS)]
         if answered is not None and len(answered):
-            found[1][:] = names[classes.places(answered, "y_pred holds")]
+            found[1][:] = names[classes.places(answered, "y_pred holds", UNKNOWN_CLASS)]
     return found[0], found[1]
 
 

@@ -10,14 +10,14 @@ from pbgnet.monitoring.change import ChangeDetector
 from pbgnet.monitoring.charts import change_chart, evidence_chart, rate_chart
 from pbgnet.monitoring.claims import WatchedClaim
 from pbgnet.monitoring.monitor import Monitor
-from pbgnet.monitoring.words import change_sentences, e_value_text, error_sentences
+from pbgnet.monitoring.words import change_sentences, e_value_text, error_sentences, parts_watched
 from pbgnet.pages import Chart, render_page, render_picture
 
 MOST_COLUMNS = 12
 """Of more columns, those with the most evidence are shown."""
 
 MOST_PARTS = 4
-"""Of more classes and groups, those with the most evidence are drawn; the table has all."""
+"""Of more classes and groups, those with rows and the most evidence are drawn; the table has all."""
 
 
 def render_monitor(monitor: Monitor) -> str:
@@ -44,6 +44,7 @@ def render_monitor(monitor: Monitor) -> str:
         sentences=sentences,
         numbers=_numbers(monitor),
         charts=_charts(monitor.claims[:1], monitor.alpha),
+        parts_named=parts_watched(monitor.claims),
         parts=[_part_texts(claim, monitor.alpha) for claim in monitor.claims[1:]],
         part_charts=_charts(_strongest(monitor.claims[1:]), monitor.alpha),
         change=None if monitor.change is None else _change_values(monitor.change),
@@ -72,7 +73,8 @@ def _charts(claims: tuple[WatchedClaim, ...], alpha: float) -> list[Chart]:
 
 
 def _strongest(claims: tuple[WatchedClaim, ...]) -> tuple[WatchedClaim, ...]:
-    return tuple(sorted(claims, key=lambda claim: (claim.alarm_row is None, -claim.log_e))[:MOST_PARTS])
+    seen = [claim for claim in claims if claim.n_rows]
+    return tuple(sorted(seen, key=lambda claim: (claim.alarm_row is None, -claim.log_e))[:MOST_PARTS])
 
 
 def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:

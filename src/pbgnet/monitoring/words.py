@@ -17,7 +17,9 @@ def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int
     if not overall.n_rows:
         told.append("No labelled row has come yet.")
     elif not told:
-        others = " Nor those of classes and groups." if len(claims) > 1 else ""
+        others = (
+            f" Nor do they refute what is certified of {parts_watched(claims)}." if len(claims) > 1 else ""
+        )
         told.append(
             f"No alarm: {rows(overall.n_rows)} with labels do not refute the certified "
             f"{percent_up(overall.bound)} %.{others}"
@@ -29,6 +31,13 @@ def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int
             f"{rows(n_waiting)} {'waits for its label' if n_waiting == 1 else 'wait for their labels'}."
         )
     return told
+
+
+def parts_watched(claims: Sequence[WatchedClaim]) -> str:
+    """Name what is watched besides all rows: classes, groups or both."""
+    classes = any(claim.given_class is not None for claim in claims)
+    groups = any(claim.group is not None for claim in claims)
+    return "classes and groups" if classes and groups else "classes" if classes else "groups"
 
 
 def alarm_sentence(claim: WatchedClaim) -> str:
@@ -62,7 +71,11 @@ def change_sentences(change: ChangeDetector) -> list[str]:
     listed = ", ".join(map(repr, names[:MOST_COLUMNS])) + (
         f" and {len(names) - MOST_COLUMNS} more" if len(names) > MOST_COLUMNS else ""
     )
-    where = f"in column {listed}" if names else "in all columns taken together, in none clearly by itself"
+    where = (
+        f"in {'column' if len(names) == 1 else 'columns'} {listed}"
+        if names
+        else "in all columns taken together, in none clearly by itself"
+    )
     return [
         "The rows are not like the certified ones any more: found after "
         f"{rows(change.alarm_row or 0)}, {where}. This is a test of change, "

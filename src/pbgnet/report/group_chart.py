@@ -30,7 +30,7 @@ def group_chart(certificate: Certificate) -> Chart | None:
     for k, group in enumerate(groups):
         y, left, right = TOP + k * ROW, axis(group.lower), axis(group.upper)
         measured = axis(group.n_errors / group.n)
-        rows = f"{group.n} rows{', small' if group.name in small else ''}"
+        rows = f"{group.n} {'row' if group.n == 1 else 'rows'}{', small' if group.name in small else ''}"
         interval = f"{round_down(group.lower)} to {round_up(group.upper)}"
         marks.append(label(0, y + 15, f"{short(group.name, LONGEST_NAME)}: {rows}", "name halo"))
         marks.append(label(WIDTH - 12, y + 15, interval, "value halo", "end"))
@@ -67,7 +67,7 @@ def group_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
     if not groups:
         return ()
     worst = max(groups, key=lambda group: group.upper)
-    told = f"largest bound on it in a group, {short(worst.name, LONGEST_NAME)}"
+    told = f"largest bound on the error rate in a group, {short(worst.name, LONGEST_NAME)}"
     numbers: list[KeyNumber] = [("worst-group", round_up(worst.upper), told, True)]
     if (difference := certificate.largest_group_difference) is not None:
         told = "bound on the difference between any two groups"
