@@ -80,19 +80,21 @@ def test_another_classifier_at_a_given_coverage(run, folder):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "message"),
     [
-        ("--max-error", 0),
-        ("--max-error", 1),
-        ("--max-error", 0.1, "--coverage", 0.5),
-        ("--coverage", 1.5),
-        ("--max-error", 0.1, "--certificate", "seeger"),
-        ("--max-error", 0, "--model", "logistic_regression"),
+        (("--max-error", 0), "--max-error must lie between 0 and 1"),
+        (("--max-error", 1), "--max-error must lie between 0 and 1"),
+        (("--max-error", 0.1, "--coverage", 0.5), "--max-error and --coverage: ask for one of them"),
+        (("--coverage", 0), "--coverage, a share of rows to answer"),
+        (("--coverage", 1.5), "--coverage, a share of rows to answer"),
+        (("--max-error", 0.1, "--certificate", "seeger"), "held-out"),
+        (("--max-error", 0, "--model", "logistic_regression"), "must lie between 0 and 1"),
     ],
 )
-def test_what_cannot_be_asked_for_is_bad_input(run, folder, options):
+def test_what_cannot_be_asked_for_is_bad_input(run, folder, options, message):
     result = run("train", folder / "t.csv", "--target", "label", "--out", folder / "no", *options)
     assert result.exit_code == 2, result.output
+    assert message in result.output
     assert not (folder / "no").exists()
 
 

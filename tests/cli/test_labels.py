@@ -154,6 +154,8 @@ def test_other_classifiers_and_a_comparison(trained, run, tmp_path):
     ("options", "told"),
     [
         ((*TARGETS, "--confusion"), "--confusion is for one --target"),
+        ((*TARGETS, "--max-error", 0.1), "--max-error is for one --target"),
+        ((*TARGETS, "--coverage", 0.8), "--coverage is for one --target"),
         ((*TARGETS, "--class-conditional"), "--class-conditional is for one --target"),
         ((*TARGETS, "--max-error", "0.1"), "--max-error is for one --target"),
         ((*TARGETS, "--coverage", "0.5", "--model", "random_forest"), "--coverage is for one --target"),

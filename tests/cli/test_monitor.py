@@ -130,7 +130,8 @@ def test_a_log_of_another_model_or_damaged_is_refused(watch, run_json, quick, ma
         (("--id", "keys"), "There is no id column 'keys'. Did you mean 'key'?"),
         (("--prediction", "key"), "answers itself"),
         (("--page", "page.txt"), "--page writes .html files"),
-        (("--target", "colour"), "unknown label"),
+        (("--target", "colour"), "The certificate has no such class"),
+        (("--unlabelled", "later"), "Unknown --unlabelled 'later'"),
     ],
 )
 def test_options_that_do_not_fit(watch, tmp_path, options, message):
@@ -155,3 +156,27 @@ def test_another_table_is_no_reference(watch, tmp_path):
     told = watch(rows(50, 15), "--reference", tmp_path / "other.csv")
     assert "is not the table that the certificate speaks of" in told["error"]["message"]
     assert not (tmp_path / "log.json").exists()
+
+
+def test_a_column_that_names_the_rows_is_not_compared(run, run_json, quick, tmp_path):
+    """It was left out in training, and stands in the reference all the same."""
+    rows(300, 16).to_csv(tmp_path / "table.csv", index=False)
+    rows(100, 17).to_csv(tmp_path / "new.csv", index=False)
+    train = ("train", tmp_path / "table.csv", "--target", "label", "--out", tmp_path / "m", *quick)
+    assert run(*train).exit_code == 0
+    given = ("--log", tmp_path / "log.json", "--id", "key", "--reference", tmp_path / "table.csv")
+    told = run_json("monitor", tmp_path / "m", tmp_path / "new.csv", *given)
+    assert (told["exit_code"], told["change"]["rows"]) == (0, 100)
+
+
+def test_groups_that_train_was_told_to_drop_are_found(run, run_json, quick, tmp_path):
+    rows(300, 18).drop(columns="key").to_csv(tmp_path / "table.csv", index=False)
+    rows(100, 19).drop(columns="key").to_csv(tmp_path / "new.csv", index=False)
+    by = ("--groups", "colour", "--drop", "colour")
+    train = ("train", tmp_path / "table.csv", "--target", "label", "--out", tmp_path / "m", *by, *quick)
+    assert run(*train).exit_code == 0
+    command = ("monitor", tmp_path / "m", tmp_path / "new.csv", "--log", tmp_path / "log.json")
+    told = run_json(*command)
+    assert sum(claim["rows"] for claim in told["claims"] if claim["group"]) == 100
+    (tmp_path / "m" / "table.json").unlink()  # as of a model made in Python
+    assert "name it with --groups" in run_json(*command, "--target", "label")["error"]["message"]

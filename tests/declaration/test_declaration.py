@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 from tests.declaration.conftest import HOSTILE, N
 
+from pbgnet import certify, certify_selective
 from pbgnet.certificates import CertifiedPredictions, round_down, round_up, save_model
 from pbgnet.declaration import (
     FIELDS,
@@ -90,6 +92,30 @@ def test_what_is_not_answered_is_marked_and_nothing_is_invented(kinds, kind):
     text = to_markdown(full)
     assert "To be filled in" not in text
     assert all(answer in text.replace("\\", "") for answer in ALL_ANSWERS.values())
+
+
+def test_counts_of_answers_and_groups_are_their_own():
+    """100 rows, surest first; of 80 that are answered one is wrong, of group b 10 of 50."""
+    scores = np.linspace(1.0, 0.01, 100)
+    truth = np.zeros(100, dtype=int)
+    truth[[10, *range(80, 90)]] = 1
+    X, groups = np.column_stack([scores, np.arange(100)]), np.repeat(["a", "b"], 50)
+
+    def zero(rows):
+        return np.zeros(len(rows), dtype=int)
+
+    def first_column(_, rows):
+        return np.asarray(rows)[:, 0]
+
+    by_score = {"scores": first_column, "thresholds": [scores[79]], "classes": [0, 1]}
+    selective = table_of(declare(certify_selective(zero, X, truth, **by_score)))
+    lines = {line[:2]: line[3:5] for line in selective.rows}
+    assert lines["error rate", "answered rows"] == ("0.0125", "80")
+    assert lines["share left unanswered", "all rows"] == ("0.2000", "100")
+    grouped = table_of(declare(certify(zero, X, truth, groups=groups, classes=[0, 1])))
+    lines = {line[:2]: line[3:5] for line in grouped.rows}
+    assert lines["error rate", "rows of group 'b'"] == ("0.2000", "50")
+    assert lines["share of right answers", "rows of group 'b'"] == ("0.8000", "50")
 
 
 def test_an_empty_answer_is_open(kinds):

@@ -35,6 +35,16 @@ def test_the_page_says_what_was_found(alarmed, tmp_path):
     assert "nan" not in page.lower()
 
 
+def test_classes_without_rows_are_listed_and_not_drawn(by_class):
+    monitor = Monitor(by_class)
+    known = by_class.classes[0]
+    monitor.update([known] * 5, [known] * 5)
+    page = render_monitor(monitor)
+    assert page.count("<svg") == 4
+    assert "<h2>Classes</h2>" in page
+    assert "0 of 0" in page
+
+
 def test_the_picture_is_a_file_of_its_own(alarmed, tmp_path):
     root = ElementTree.fromstring(write_monitor_picture(tmp_path / "picture.svg", alarmed).read_text())
     assert root.tag == "{http://www.w3.org/2000/svg}svg"

@@ -1,5 +1,7 @@
 """The command line as a whole. Nothing heavy is imported here, so that ``--help`` answers at once."""
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -45,8 +47,15 @@ COMMANDS = (
     export,
 )
 
+
+def help_of(function: Callable[..., None]) -> str:
+    """Return its docstring with each paragraph on one line: a terminal of any width breaks it well."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
 for command in COMMANDS:
-    app.command()(command)
+    app.command(help=help_of(command))(command)
 
 
 def _version(wanted: bool) -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 # Where the output is not a terminal, tables are this wide.
 PLAIN_WIDTH = 110
 
-# Characters of the longest bar.
-BAR = 40
+# Characters of the longest bar, and of it in a narrow terminal.
+BAR, SHORTEST_BAR = 40, 10
 
 MOST_CLASSES = 10
 """Bounds of so many classes are all printed; of more, and of pairs of classes, the largest few."""
@@ -56,12 +56,16 @@ def pairs(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def bars(rows: Iterable[tuple[str, float, str]]) -> None:
-    """Print names and values with bars of characters, the longest of which fills its column."""
+    """Print names and values with bars of characters, the longest of which fills its column.
+
+    In a narrow terminal bars are shorter, so that no line is broken.
+    """
     listed = list(rows)
     width = max((len(name) for name, _, _ in listed), default=0)
     largest = max((value for _, value, _ in listed), default=0.0)
+    longest = max(SHORTEST_BAR, min(BAR, console().width - width - 13))
     for name, value, text in listed:
-        length = round(BAR * value / largest) if largest > 0 else 0
+        length = round(longest * value / largest) if largest > 0 else 0
         echo(f"  {name:<{width}}  {text:>7}  {'#' * length}".rstrip())
 
 

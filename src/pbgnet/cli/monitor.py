@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALPHA = 0.01
 
+UNLABELLED = ("pending", "drop", "error")
+
 NewData = Annotated[
     Path | None,
     typer.Argument(
@@ -112,7 +114,10 @@ def monitor(
     from pbgnet.certificates import load_certified
     from pbgnet.files import locked
     from pbgnet.monitoring import write_monitor_page, write_monitor_picture
+    from pbgnet.validation import check_name
 
+    if unlabelled is not None:
+        check_name("--unlabelled", unlabelled, UNLABELLED)
     _check_ending("--page", page, ".html")
     _check_ending("--svg", svg, ".svg")
     _check_log(log, begin=data is not None)

@@ -133,7 +133,8 @@ def _show(made: "Plan") -> None:
     _table(curve_columns(made), (curve_texts(made, point) for point in made.curve))
     if made.split:
         echo()
-        echo(f"Ways to divide {made.n_rows:,} rows:")
+        reached = ", and the chance to reach the claim that needs most" if len(made.parts) > 1 else ""
+        echo(f"Ways to divide {made.n_rows:,} rows{reached}:")
         _table(SPLIT_COLUMNS, (split_texts(made, point) for point in made.split))
     echo()
     for sentence in advice(made):

@@ -96,6 +96,9 @@ OF_NETWORKS = {
 OF_CLASSES = ("algorithm", "code", "class_weight", "prior_training", "restarts")
 """Options of networks for one target alone."""
 
+OF_ONE_TARGET = ("class_conditional", "confusion", "max_error", "coverage")
+"""Claims about one target alone."""
+
 Confidence = Annotated[float, typer.Option(metavar="X", help="Probability with which the bound holds.")]
 Certificate = Annotated[
     str, typer.Option(metavar="NAME", help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.")
@@ -209,8 +212,7 @@ def parameters_of(given: dict[str, Any]) -> dict[str, Any]:
     if given["per_label"] and not several_labels:
         raise OptionError("--per-label is for several --target; --class-conditional bounds each class.")
     if several_labels:
-        of_rows_with_a_class = ("class_conditional", "confusion", "max_error", "coverage")
-        _refuse("is for one --target, whose rows have a class each", of_rows_with_a_class, given)
+        _refuse("is for one --target, whose rows have a class each", OF_ONE_TARGET, given)
         shared = {name: shared[name] for name in ("confidence", "prior_fraction", "random_state")}
         shared["per_label"] = given["per_label"]
     if given["model"]:

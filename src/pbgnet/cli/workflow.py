@@ -264,7 +264,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
             raise OptionError(
                 f"{shown} must lie between 0 and 1, e.g. 0.5 or 0.95; got {parameters[option]:g}."
             )
-    check_selection(parameters.get("max_error"), parameters.get("coverage"), "--max-error")
+    check_selection(parameters.get("max_error"), parameters.get("coverage"), ("--max-error", "--coverage"))
     device = parameters.get("device", "auto")
     if device != "auto" and not (
         device == "cpu" or (device.startswith("cuda") and torch.cuda.is_available())

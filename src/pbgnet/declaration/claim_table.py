@@ -22,6 +22,9 @@ QUANTITIES = {
     "hamming loss": "share of wrong labels (Hamming loss)",
     "linear loss": "expected linear loss",
     "brier loss": "expected Brier loss",
+    "accuracy": "share of right answers",
+    "error rate of answered rows": "error rate",
+    "rate of unanswered rows": "share left unanswered",
 }
 """Where the name of a quantity does not say it all."""
 

@@ -141,7 +141,7 @@ class ChangeDetector:
         random_state: int = 0,
     ) -> None:
         bins = _fit_bins(NamedColumns.of(bin_rows, bin_extra))
-        codes = _codes(bins, NamedColumns.of(reference, reference_extra))
+        codes = _codes(bins, selected(NamedColumns.of(reference, reference_extra), bins))
         if len(codes) < FEWEST_REFERENCE_ROWS:
             raise ShapeError(f"At least {FEWEST_REFERENCE_ROWS} reference rows are needed, got {len(codes)}.")
         names, sizes = _coded_names(bins), [book.n_codes for book in bins.book_.columns]

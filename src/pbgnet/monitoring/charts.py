@@ -87,7 +87,7 @@ def _evidence(
         mark("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="limit"),
         label(LEFT + 4, y - 6, f"alarm at {alarm_at:,.0f}", "said halo"),
         *_alarm(across, alarm_row),
-        *_below(across, f"{unit}; logarithmic scale"),
+        *_below(across, f"{unit}; the e-value on a logarithmic scale"),
     ]
     last = e_value_text(points[-1][1]) if points else "1"
     raised = f"The alarm was raised after {alarm_row} {unit}." if alarm_row else "No alarm was raised."

@@ -21,6 +21,8 @@ MISSING = ("error", "pending", "drop")
 NO_ANSWER = "not answered"
 """What stands for the answer of a row that was left unanswered; texts are written in quotes."""
 
+UNKNOWN_CLASS = "The certificate has no such class: correct the label, or leave the row out."
+
 REPEATED = ("error", "skip")
 """What becomes of a row whose id was counted already."""
 
@@ -240,7 +242,7 @@ def _names(
     for k, (values, where) in enumerate(zip(present, known, strict=True)):
         if classes is not None and len(values):
             names = np.array(classes.names, dtype=object)
-            found[k][where] = names[classes.places(values, f"{('y_true', 'y_pred')[k]} holds")]
+            found[k][where] = names[classes.places(values, f"{('y_true', 'y_pred')[k]} holds", UNKNOWN_CLASS)]
     return found[0], found[1]
 
 

@@ -16,7 +16,7 @@ MOST_COLUMNS = 12
 """Of more columns, those with the most evidence are shown."""
 
 MOST_PARTS = 4
-"""Of more classes and groups, those with the most evidence are drawn; the table has all."""
+"""Of more classes and groups, those with rows and the most evidence are drawn; the table has all."""
 
 
 def render_monitor(monitor: Monitor) -> str:
@@ -71,7 +71,8 @@ def _charts(claims: tuple[WatchedClaim, ...], alpha: float) -> list[Chart]:
 
 
 def _strongest(claims: tuple[WatchedClaim, ...]) -> tuple[WatchedClaim, ...]:
-    return tuple(sorted(claims, key=lambda claim: (claim.alarm_row is None, -claim.log_e))[:MOST_PARTS])
+    seen = [claim for claim in claims if claim.n_rows]
+    return tuple(sorted(seen, key=lambda claim: (claim.alarm_row is None, -claim.log_e))[:MOST_PARTS])
 
 
 def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:

@@ -62,7 +62,11 @@ def change_sentences(change: ChangeDetector) -> list[str]:
     listed = ", ".join(map(repr, names[:MOST_COLUMNS])) + (
         f" and {len(names) - MOST_COLUMNS} more" if len(names) > MOST_COLUMNS else ""
     )
-    where = f"in column {listed}" if names else "in all columns taken together, in none clearly by itself"
+    where = (
+        f"in {'column' if len(names) == 1 else 'columns'} {listed}"
+        if names
+        else "in all columns taken together, in none clearly by itself"
+    )
     return [
         "The rows are not like the certified ones any more: found after "
         f"{rows(change.alarm_row or 0)}, {where}. This is a test of change, "

@@ -107,8 +107,8 @@ def advice(plan: Plan) -> list[str]:
     option = f" (--prior-fraction {fraction:g})" if fraction > 0 else ""
     return [
         *told,
-        f"Certify {plan.certified_rows:,} of the {n:,} rows, and fit on the other {fitted:,}{option}: more "
-        "certified rows than the claim needs would be missing there.",
+        f"Certify {plan.certified_rows:,} of the {n:,} rows, and fit on the other {fitted:,}{option}: the "
+        "claim needs no more, and the fit learns from each row that is left to it.",
         UNKNOWN_LOSS,
     ]
 

@@ -19,7 +19,12 @@ def answering_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
     return (
         ("answered-error", certificate.answered_limit, "bound on the error rate of answered rows", True),
         ("unanswered", round_up(unanswered.value), "bound on the share of rows left unanswered", True),
-        ("answered", f"{100 * share:.1f} %", f"of certified rows answered, from {threshold:.4g} on", False),
+        (
+            "answered",
+            f"{100 * share:.1f} %",
+            f"of certified rows answered, those with a score of at least {threshold:.4g}",
+            False,
+        ),
     )
 
 

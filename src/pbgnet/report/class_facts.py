@@ -68,12 +68,17 @@ def class_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
         return ()
     if len(claims) <= MOST_NUMBERS:
         numbers = [
-            (f"class-{k}", round_up(claim.value), f"bound on it in class {claim.given_class}", True)
+            (
+                f"class-{k}",
+                round_up(claim.value),
+                f"bound on the error rate in class {claim.given_class}",
+                True,
+            )
             for k, claim in enumerate(claims)
         ]
     else:
         worst = max(claims, key=lambda claim: claim.value)
-        told = f"largest bound on it in a class, {worst.given_class}"
+        told = f"largest bound on the error rate in a class, {worst.given_class}"
         numbers = [("worst-class", round_up(worst.value), told, True)]
     if (balanced := certificate.balanced_error_rate) is not None:
         told = "bound on the balanced error rate, the mean of the classes"

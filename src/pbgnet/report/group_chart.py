@@ -30,7 +30,7 @@ def group_chart(certificate: Certificate) -> Chart | None:
     for k, group in enumerate(groups):
         y, left, right = TOP + k * ROW, axis(group.lower), axis(group.upper)
         measured = axis(group.n_errors / group.n)
-        rows = f"{group.n} rows{', small' if group.name in small else ''}"
+        rows = f"{group.n} {'row' if group.n == 1 else 'rows'}{', small' if group.name in small else ''}"
         interval = f"{round_down(group.lower)} to {round_up(group.upper)}"
         marks.append(label(0, y + 15, f"{short(group.name, LONGEST_NAME)}: {rows}", "name halo"))
         marks.append(label(WIDTH - 12, y + 15, interval, "value halo", "end"))

@@ -23,7 +23,7 @@ def check_asked(error: Any, coverage: Any, thresholds: ArrayLike | None) -> tupl
 
     Of error, coverage and a single threshold one must be given.
     """
-    asked = check_selection(error, coverage, "error")
+    asked = check_selection(error, coverage, ("error", "coverage"))
     given = None if thresholds is None else _as_thresholds(thresholds)
     if given is None and not asked:
         raise OptionError(

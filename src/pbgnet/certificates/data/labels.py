@@ -81,6 +81,10 @@ def _check_whole(label: int) -> None:
         )
 
 
+NAME_ALL = "If it is a class that no row here has, name all with classes."
+"""What to do about a label that is unknown where classes are told by the rows given."""
+
+
 @dataclass(frozen=True)
 class Classes:
     """The classes of a classifier, in the order of its codes: labels to places, and back.
@@ -144,8 +148,11 @@ class Classes:
         """The classes as scikit-learn's `classes_`."""
         return np.array(self.labels)
 
-    def places(self, y: ArrayLike, who: str = "There is") -> NDArray[np.int64]:
-        """Return the place of each label among the classes; `who` gave the labels, for the message."""
+    def places(self, y: ArrayLike, who: str = "There is", advice: str = NAME_ALL) -> NDArray[np.int64]:
+        """Return the place of each label among the classes.
+
+        `who` gave the labels, and `advice` is what to do about an unknown one, for the message.
+        """
         values, kind = label_values(y), label_values(list(self.labels)).dtype.kind
         if values.dtype.kind == "f" and kind != "f":
             raise LabelError(
@@ -159,8 +166,7 @@ class Classes:
         if unknown:
             raise LabelError(
                 f"{who} the unknown label {unknown[0]!r:.60}; known are "
-                f"{', '.join(map(repr, self.labels[:5]))}{' ...' if len(self) > 5 else ''}. If it is a class "
-                "that no row here has, name all with classes."
+                f"{', '.join(map(repr, self.labels[:5]))}{' ...' if len(self) > 5 else ''}. {advice}"
             )
         return np.array([found[label] for label in values.tolist()], dtype=np.int64)
 

@@ -88,7 +88,8 @@ def summary_of_groups(certificate: "Certificate") -> str:
         return ""
     worst = max(limits, key=lambda group: group.upper)
     told = (
-        f", at most {percent_up(worst.upper)} % in every group (the largest for {worst.name}, {worst.n} rows)"
+        f", at most {percent_up(worst.upper)} % in every group (the largest for {worst.name}, "
+        f"{_rows(worst.n)})"
     )
     if difference is not None:
         told += f", and no two groups more than {percent_up(difference)} points apart"
@@ -121,11 +122,15 @@ def small_groups_told(certificate: "Certificate") -> tuple[str, ...]:
     )
 
 
+def _rows(count: int) -> str:
+    return f"{count} {'row' if count == 1 else 'rows'}"
+
+
 def _between(limits: Sequence[GroupLimits], down: Callable[[float], str], up: Callable[[float], str]) -> str:
     several = len(limits) > MOST_TOLD
     named = sorted(limits, key=lambda group: -group.upper)[:WORST] if several else limits
     parts = [
-        f"between {down(group.lower)} and {up(group.upper)} among the {group.n} rows of group {group.name}"
+        f"between {down(group.lower)} and {up(group.upper)} among the {_rows(group.n)} of group {group.name}"
         for group in named
     ]
     if several:

@@ -63,8 +63,8 @@ def summed_up_answers(certificate: "Certificate") -> str:
         return ""
     target = _counts_of(claim)[1].target
     if claim.value >= 1:
-        limit = "seldom wrong" if target is None else f"wrong on at most {percent(target)} %"
-        return f" Answers no rows: there are none of which it is shown that it is {limit}."
+        few = "few" if target is None else f"at most {percent(target)} %"
+        return f" Answers no rows: at no threshold is it shown that {few} of its answers are wrong."
     rate = percent_up(claim.value) if target is None else percent(target)
     least = (1 - Decimal(unanswered.value)) * 100
     return (

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,31 +21,39 @@ MOST_THRESHOLDS = 256
 Counts = Annotated[tuple[Count, ...], Limits(longest=MOST_THRESHOLDS)]
 
 
-def check_selection(max_error: Any, coverage: Any, name: str = "max_error") -> bool:
+def check_selection(
+    max_error: Any, coverage: Any, names: tuple[str, str] = ("max_error", "coverage")
+) -> bool:
     """Return whether only some rows are to be answered; raise for what cannot be asked of them.
 
     Parameters
     ----------
     max_error, coverage : float or None
         How often answered rows may be wrong, or the share of rows to answer.
-    name : str
-        What the user calls the first.
+    names : tuple of str
+        What the user calls the two.
     """
+    name, share = names
     if max_error is not None and coverage is not None:
         raise OptionError(
-            f"{name} and coverage: ask for one of them. With {name} as many rows are answered as can be, "
-            "with coverage a given share, as well as can be."
+            f"{name} and {share}: ask for one of them. With {name} as many rows are answered as can be, "
+            f"with {share} a given share, as well as can be."
         )
-    if max_error is not None and not positive_real(name, max_error) < 1.0:
+    if max_error is not None and (_is_zero(max_error) or positive_real(name, max_error) >= 1.0):
         raise DomainError(
             f"{name} must lie between 0 and 1, e.g. 0.02, got {max_error!r:.60}: no count shows that a "
-            "classifier is never wrong, and none is needed for that it is not always."
+            "classifier is never wrong, and that it is wrong at most always needs no proof."
         )
-    if coverage is not None and not positive_real("coverage", coverage) <= 1.0:
+    if coverage is not None and (_is_zero(coverage) or positive_real(share, coverage) > 1.0):
         raise DomainError(
-            f"coverage, a share of rows to answer, must lie above 0 and be at most 1, got {coverage!r:.60}."
+            f"{share}, a share of rows to answer, must lie above 0 and be at most 1, got {coverage!r:.60}."
         )
     return max_error is not None or coverage is not None
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether it is the number 0, of which there is more to say than that it is not positive."""
+    return isinstance(value, Real) and value is not False and value == 0
 
 
 @dataclass(frozen=True)
