@@ -179,4 +179,4 @@ def test_groups_that_train_was_told_to_drop_are_found(run, run_json, quick, tmp_
     told = run_json(*command)
     assert sum(claim["rows"] for claim in told["claims"] if claim["group"]) == 100
     (tmp_path / "m" / "table.json").unlink()  # as of a model made in Python
-    assert "name it with --groups" in run_json(*command, "--target", "label")["error"]["message"]
+    assert "name their column with --groups" in run_json(*command, "--target", "label")["error"]["message"]

@@ -41,7 +41,7 @@ def test_classes_without_rows_are_listed_and_not_drawn(by_class):
     monitor.update([known] * 5, [known] * 5)
     page = render_monitor(monitor)
     assert page.count("<svg") == 4
-    assert "<h2>Classes</h2>" in page
+    assert "<h2>Other bounds</h2>" in page
     assert "0 of 0" in page
 
 
