@@ -297,7 +297,7 @@ def test_sharpened_priors_agree_with_their_classes_as_far_as_a_bound_needs_it():
         code, _, choice, journal = classes_prior(sharpen)
         low[sharpen] = np.mean(choice.margins <= float(1 - code.distance))
         phases = {record["phase"] for record in journal.history.records}
-        assert ("prior, margins" in phases) == sharpen
+        assert ("prior, margins" in phases) == sharpen == choice.sharpened
     assert low[True] < 0.75 * low[False], low
 
 

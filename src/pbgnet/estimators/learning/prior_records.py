@@ -25,5 +25,6 @@ def trained_prior(
 def _loss(result: FitResult, ensemble: bool) -> str:
     thorough = isinstance(result.prior_choice, PriorChoice)
     if result.network.architecture.n_outputs > 1 and (ensemble or thorough):
-        return "cross-entropy of the classes"
+        sharpened = result.prior_choice is not None and result.prior_choice.sharpened
+        return "cross-entropy of the classes" + (", then the loss of their margins" if sharpened else "")
     return "log loss" if ensemble else "linear loss"

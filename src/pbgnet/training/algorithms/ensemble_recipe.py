@@ -186,3 +186,8 @@ class EnsembleChoice:
     margins: NDArray[np.float64]
     candidates: list[dict[str, str | float]]
     temperature: float | None = None
+
+    @property
+    def sharpened(self) -> bool:
+        """Whether members of those chosen were trained by their margins after the cross-entropy."""
+        return any(one["loss"] == "margins" for one in self.chosen)

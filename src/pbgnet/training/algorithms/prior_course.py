@@ -76,3 +76,4 @@ class PriorChoice:
     retrained: bool  # again, on all prior rows; not after an interrupt
     # With several outputs, what scores are multiplied by before a softmax makes probabilities of them.
     temperature: float | None = None
+    sharpened: bool = False  # whether margins were trained after the cross-entropy

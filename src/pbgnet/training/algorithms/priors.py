@@ -65,6 +65,7 @@ def train_prior(
         margins=answers.margins if has_held else np.empty(0),
         retrained=retrained,
         temperature=answers.temperature if has_held and not prior.code.separate else None,
+        sharpened=_last_criterion(prior, course) is not LINEAR,
     )
     return [w.detach()[0].double().cpu() for w in trained.weights], choice
 
