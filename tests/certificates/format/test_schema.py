@@ -71,7 +71,7 @@ def certificates(issued):
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parents[1].name)
 def test_golden_certificates_are_as_the_schema_says(validator, path):
-    validator.validate(json.loads(path.read_text()))
+    assert list(validator.iter_errors(json.loads(path.read_text()))) == []
 
 
 def test_there_are_golden_certificates():

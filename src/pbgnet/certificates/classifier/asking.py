@@ -1,5 +1,6 @@
 """What any classifier answers: asked for, checked, and told apart from what is no label."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.certificates.data import label_values
-from pbgnet.exceptions import DtypeError, LabelError, ShapeError
+from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, LabelError, ShapeError
+from pbgnet.preprocessing import count_rows
+from pbgnet.records import read_keys
 from pbgnet.validation import refuse_masked
 
 
@@ -78,3 +81,35 @@ def ask(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
         return label_values(values)
     except LabelError as error:
         raise LabelError(f"The classifier does not answer with labels: {error}") from error
+
+
+def check_row_count(X: Any, n_labels: int) -> int:  # noqa: N803
+    """Return the number of rows, one or more, or raise if there are not as many labels."""
+    n = count_rows(X)
+    if n != n_labels:
+        raise ShapeError(f"The table has {n} rows, but there are {n_labels} labels.")
+    if n == 0:
+        raise DomainError("There is no row to certify; at least one is needed.")
+    return n
+
+
+def takes_arguments(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function of the user's can be called with so many arguments, as far as Python can tell."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some that are not written in Python have none
+        return True
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
+
+
+def read_row_values(data: object, where: str) -> tuple[Any, NDArray[np.float64]]:
+    """Read a quantity and its value on each row from parsed JSON, or raise a `PBGNetError`."""
+    content = read_keys(data, ["quantity", "values"], where)
+    values = content["values"]
+    if not isinstance(values, list) or not all(type(value) is float for value in values):
+        raise DamagedFileError(f"{where}.values must be a list of numbers, got {values!r:.60}.")
+    return content["quantity"], np.array(values, dtype=np.float64)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.asking import ask, check_row_count
 from pbgnet.certificates.classifier.counted_answers import CountedAnswers, count_claims
-from pbgnet.certificates.classifier.issuing import issue_for_answers, known_classes
+from pbgnet.certificates.classifier.issuing import issue_for_all_rows, issue_for_answers, known_classes
 from pbgnet.certificates.classifier.label_answers import LabelAnswers, ask_labels, check_label_options
 from pbgnet.certificates.classifier.losses import (
     Loss,
@@ -30,15 +30,11 @@ from pbgnet.certificates.data import (
 )
 from pbgnet.certificates.format import (
     ClassifierSubject,
-    MajorityAnswer,
-    never_answered,
 )
 from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import (
     Measured,
 )
-from pbgnet.exceptions import DomainError, ShapeError
-from pbgnet.preprocessing import count_rows
 from pbgnet.validation import check_kind
 
 
@@ -176,7 +172,7 @@ def certify(
             model, X, y, confidence, training_data, bool(per_label), n_models, group_of_row
         )
     values, losses = label_values(y), None
-    n = _checked_count(X, values.size)
+    n = check_row_count(X, values.size)
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
         answers = ask(model, X, n)
@@ -191,17 +187,14 @@ def certify(
     counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
     wanted = counted.wanted(by_class, bool(confusion), None if losses is None else losses.quantity)
     claims, choices = count_claims(counted, wanted, split_delta(delta_of(confidence), n_models))
-    certificate = issue_for_answers(
+    certificate = issue_for_all_rows(
+        counted,
+        claims,
+        choices,
         confidence=confidence,
         n_models=n_models,
-        claims=claims,
-        choices=choices,
         data=data,
-        measured=measured,
-        groups=None if group_of_row is None else group_of_row.record(np.arange(n)),
-        n_duplicates=count_duplicates(fingerprints),
-        never_answered=never_answered(known.names, truth, predictions),
-        majority=MajorityAnswer.counted(known.names, truth[:0], truth),
+        fingerprints=fingerprints,
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
@@ -219,7 +212,7 @@ def _certify_labels(
 ) -> CertifiedPredictions:
     """Certify a classifier that answers with several labels; see `certify`."""
     truth, names = indicator_values(y).astype(np.int64), label_names(y)
-    n = _checked_count(X, len(truth))
+    n = check_row_count(X, len(truth))
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, y, training_data)
         counted = LabelAnswers(names, truth, ask_labels(model, X, n, len(names)), groups)
@@ -238,13 +231,3 @@ def _certify_labels(
         subject=ClassifierSubject(fingerprint_predictions(names.labels, counted.predictions)),
     )
     return CertifiedPredictions(certificate, names.labels, counted.predictions)
-
-
-def _checked_count(X: Any, n_labels: int) -> int:  # noqa: N803
-    """Return the number of rows, one or more, or raise if there are not as many labels."""
-    n = count_rows(X)
-    if n != n_labels:
-        raise ShapeError(f"The table has {n} rows, but there are {n_labels} labels.")
-    if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
-    return n

@@ -3,10 +3,18 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.data import Classes, DataFingerprints, GroupsRecord, Split, fingerprint_split
+from pbgnet.certificates.classifier.counted_answers import CountedAnswers
+from pbgnet.certificates.data import (
+    Classes,
+    DataFingerprints,
+    GroupsRecord,
+    Split,
+    count_duplicates,
+    fingerprint_split,
+)
 from pbgnet.certificates.format import (
     Certificate,
     Choices,
@@ -15,6 +23,7 @@ from pbgnet.certificates.format import (
     DisagreementSubject,
     Fingerprints,
     MajorityAnswer,
+    never_answered,
 )
 from pbgnet.certificates.network import delta_of, now, software
 from pbgnet.certificates.routes import Claim, Measured, balanced_bound, largest_difference
@@ -67,6 +76,34 @@ def issue_for_answers(
         issued_at=now(),
         groups=groups,
         largest_group_difference=largest_difference(claims),
+    )
+
+
+def issue_for_all_rows(
+    counted: CountedAnswers,
+    claims: tuple[Claim, ...],
+    choices: Choices,
+    *,
+    confidence: float,
+    n_models: int,
+    data: DataFingerprints,
+    fingerprints: NDArray[np.uint64],
+    subject: ClassifierSubject,
+) -> Certificate:
+    """Make the certificate of a classifier that was counted on all rows of a table."""
+    truth, groups = counted.truth, counted.groups
+    return issue_for_answers(
+        confidence=confidence,
+        n_models=n_models,
+        claims=claims,
+        choices=choices,
+        data=data,
+        measured=counted.measured,
+        groups=None if groups is None else groups.record(np.arange(truth.size)),
+        n_duplicates=count_duplicates(fingerprints),
+        never_answered=never_answered(counted.names, truth, counted.predictions),
+        majority=MajorityAnswer.counted(counted.names, truth[:0], truth),
+        subject=subject,
     )
 
 

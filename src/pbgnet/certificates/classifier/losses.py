@@ -1,6 +1,5 @@
 """Losses of a classifier, one per row: named ones from its probabilities, or a function of the user's."""
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.classifier.asking import as_array
+from pbgnet.certificates.classifier.asking import as_array, read_row_values, takes_arguments
 from pbgnet.certificates.data import Classes, label_values
 from pbgnet.certificates.routes import HELD_OUT_LOSS, LOSS_QUANTITY, ROUTES, Foresight
 from pbgnet.exceptions import (
-    DamagedFileError,
     DomainError,
     DtypeError,
     LabelError,
@@ -23,7 +21,7 @@ from pbgnet.exceptions import (
     UncertifiedError,
 )
 from pbgnet.preprocessing import take_rows
-from pbgnet.records import Limits, read_keys
+from pbgnet.records import Limits
 from pbgnet.validation import check_name
 
 Loss = str | Callable[[Any, Any, Any], ArrayLike]
@@ -76,11 +74,7 @@ class RowLosses:
     @classmethod
     def from_dict(cls, data: object) -> "RowLosses":
         """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
-        content = read_keys(data, ["quantity", "values"], "losses")
-        values = content["values"]
-        if not isinstance(values, list) or not all(type(value) is float for value in values):
-            raise DamagedFileError(f"losses.values must be a list of numbers, got {values!r:.60}.")
-        return cls(content["quantity"], np.array(values, dtype=np.float64))
+        return cls(*read_row_values(data, "losses"))
 
 
 def loss_quantity(loss: Loss) -> str:
@@ -109,7 +103,7 @@ def loss_quantity(loss: Loss) -> str:
             f"The certificate states the name of the loss, which cannot be {name!r:.60}: write a function "
             f"with def, named in plain letters and otherwise than {' and '.join(NAMED_LOSSES)}."
         )
-    if not _takes_three(loss):
+    if not takes_arguments(loss, 3):
         raise OptionError(
             f"A loss is called as loss(model, X, y), which {name} cannot be. If it is a metric, call it in "
             "a function of your own that returns one number for each row, not their mean."
@@ -203,19 +197,6 @@ def check_each_row(measured: RowLosses, loss: Loss, model: Any, X: Any, y: Array
             f"{where} of a row differs by up to {gap:.2g}. {only}: not on other rows, on chance, or on "
             "arithmetic coarser than float32."
         )
-
-
-def _takes_three(loss: Callable[..., Any]) -> bool:
-    """Whether a function can be called with classifier, rows and labels, as far as can be known."""
-    try:
-        signature = inspect.signature(loss)
-    except (TypeError, ValueError):  # some that are not written in Python have none
-        return True
-    try:
-        signature.bind(None, None, None)
-    except TypeError:
-        return False
-    return True
 
 
 def _linear(probabilities: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:

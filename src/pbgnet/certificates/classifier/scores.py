@@ -1,6 +1,5 @@
 """How sure a classifier is of each row: by its probabilities, its decision function, or the user's own."""
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.classifier.asking import as_array
+from pbgnet.certificates.classifier.asking import as_array, read_row_values, takes_arguments
 from pbgnet.exceptions import (
-    DamagedFileError,
     DomainError,
     DtypeError,
     OptionError,
@@ -19,7 +17,6 @@ from pbgnet.exceptions import (
     UncertifiedError,
 )
 from pbgnet.preprocessing import take_rows
-from pbgnet.records import read_keys
 
 Scores = Callable[[Any, Any], ArrayLike]
 """A function of classifier and rows that returns one number per row: the larger, the surer."""
@@ -93,11 +90,7 @@ class RowScores:
     @classmethod
     def from_dict(cls, data: object) -> "RowScores":
         """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
-        content = read_keys(data, ["quantity", "values"], "scores")
-        values = content["values"]
-        if not isinstance(values, list) or not all(type(value) is float for value in values):
-            raise DamagedFileError(f"scores.values must be a list of numbers, got {values!r:.60}.")
-        return cls(content["quantity"], np.array(values, dtype=np.float64))
+        return cls(*read_row_values(data, "scores"))
 
 
 def score_quantity(scores: Scores | None, model: Any) -> str:
@@ -124,14 +117,8 @@ def score_quantity(scores: Scores | None, model: Any) -> str:
             f"The certificate states the name of the scores, which cannot be {quantity[7:-1]!r:.60}: write a "
             "function with def, named in plain letters."
         )
-    try:
-        inspect.signature(scores).bind(None, None)
-    except TypeError:
-        raise OptionError(
-            f"Scores are called as scores(model, X), which {quantity[7:-1]} cannot be."
-        ) from None
-    except ValueError:  # some that are not written in Python have no signature
-        pass
+    if not takes_arguments(scores, 2):
+        raise OptionError(f"Scores are called as scores(model, X), which {quantity[7:-1]} cannot be.")
     return quantity
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.asking import ask, check_row_count
 from pbgnet.certificates.classifier.counted_answers import CountedAnswers, count_claims
-from pbgnet.certificates.classifier.issuing import issue_for_answers, known_classes
+from pbgnet.certificates.classifier.issuing import issue_for_all_rows, known_classes
 from pbgnet.certificates.classifier.label_answers import check_label_options
 from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fingerprint_predictions
 from pbgnet.certificates.classifier.scores import (
@@ -21,16 +21,14 @@ from pbgnet.certificates.classifier.scores import (
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.classifier.thresholds import Selection, check_asked
 from pbgnet.certificates.data import (
-    count_duplicates,
     has_several_labels,
     label_values,
     read_groups,
     unchanged_data,
 )
-from pbgnet.certificates.format import ClassifierSubject, MajorityAnswer, never_answered
+from pbgnet.certificates.format import ClassifierSubject
 from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import Measured
-from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.preprocessing import count_rows
 
 
@@ -113,11 +111,8 @@ def certify_selective(
     """
     check_label_options(has_several_labels(y), False, selective=True)
     given = check_asked(error, coverage, thresholds)
-    quantity, values, n = score_quantity(scores, model), label_values(y), count_rows(X)
-    if n != values.size:
-        raise ShapeError(f"The table has {n} rows, but there are {values.size} labels.")
-    if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
+    quantity, values = score_quantity(scores, model), label_values(y)
+    n = check_row_count(X, values.size)
     group_of_row = read_groups(groups, X)
     with unchanged_data(X, y) as data:
         fingerprints = refuse_seen_rows(model, X, values, training_data)
@@ -140,17 +135,14 @@ def certify_selective(
         split_delta(delta_of(confidence), n_models),
         thresholds=partial(selection.settings, quantity, n),
     )
-    certificate = issue_for_answers(
+    certificate = issue_for_all_rows(
+        counted,
+        claims,
+        choices,
         confidence=confidence,
         n_models=n_models,
-        claims=claims,
-        choices=choices,
         data=data,
-        measured=measured,
-        groups=None if group_of_row is None else group_of_row.record(np.arange(n)),
-        n_duplicates=count_duplicates(fingerprints),
-        never_answered=never_answered(known.names, truth, predictions),
-        majority=MajorityAnswer.counted(known.names, truth[:0], truth),
+        fingerprints=fingerprints,
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, scores=sureness)),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, scores=sureness)
