@@ -3,6 +3,7 @@
 from pbgnet.preprocessing.binned import BinnedTable, CodeBook
 from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericColumn, coded, finite_numbers
 from pbgnet.preprocessing.numerals import parse_number, read_numbers
+from pbgnet.preprocessing.parts import PART_ROWS, ColumnTable, column_parts, is_source
 from pbgnet.preprocessing.table_preprocessor import TablePreprocessor
 from pbgnet.preprocessing.tables import (
     Column,
@@ -16,24 +17,30 @@ from pbgnet.preprocessing.tables import (
     read_columns,
     take_rows,
 )
+from pbgnet.preprocessing.words import Words
 
 __all__ = [
+    "PART_ROWS",
     "BinnedTable",
     "CategoricalColumn",
     "CodeBook",
     "Column",
+    "ColumnTable",
     "DateColumn",
     "NumericColumn",
     "TablePreprocessor",
+    "Words",
     "as_numbers",
     "as_table",
     "check_columns",
     "coded",
     "column_names",
+    "column_parts",
     "count_rows",
     "finite_numbers",
     "is_frame",
     "is_missing",
+    "is_source",
     "parse_number",
     "read_columns",
     "read_numbers",

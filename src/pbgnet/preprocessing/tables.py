@@ -8,7 +8,7 @@ import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.preprocessing.dates import date_text, date_texts
+from pbgnet.preprocessing.words import Words
 from pbgnet.validation import check_readable
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
@@ -34,8 +35,8 @@ class Column:
     name : str
     numbers : ndarray of float64 or None
         The values where the column is numeric, with NaN for missing ones.
-    texts : list of str or None
-        The values of a categorical column, None for missing ones.
+    texts : sequence of str or None
+        The values of a categorical column, None for missing ones; a list, or `Words`.
     categorical : bool
         Whether the table itself says that these are categories, so that they are never read as numbers.
     dates : bool
@@ -47,7 +48,7 @@ class Column:
 
     name: str
     numbers: NDArray[np.float64] | None
-    texts: list[str | None] | None
+    texts: Sequence[str | None] | None
     categorical: bool = False
     dates: bool = False
     typed: NDArray[np.float64] | None = None
@@ -56,6 +57,20 @@ class Column:
     def n_rows(self) -> int:
         """Number of values."""
         return len(self.numbers if self.numbers is not None else self.texts or ())
+
+    def take(self, rows: slice | NDArray[np.int64]) -> "Column":
+        """Return some of the values: a slice, or indices."""
+        texts = self.texts
+        if texts is not None and not isinstance(texts, Words):
+            texts = texts[rows] if isinstance(rows, slice) else [texts[row] for row in rows.tolist()]
+        elif texts is not None:
+            texts = texts.take(rows)
+        return replace(
+            self,
+            numbers=None if self.numbers is None else self.numbers[rows],
+            texts=texts,
+            typed=None if self.typed is None else self.typed[rows],
+        )
 
 
 def is_frame(table: Any) -> bool:
@@ -168,6 +183,8 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
     """Read the columns of a frame or two-dimensional array, in the order of `names` where given."""
     if hasattr(table, "tocsr"):
         raise DtypeError("Sparse matrices hold numbers without gaps and need no table preprocessing.")
+    if hasattr(table, "parts"):  # a `ColumnTable`
+        return [table[name] for name in (table.columns if names is None else names)]
     if is_frame(table):
         found = column_names(table) or ()
         keys = dict(zip(found, table.columns, strict=True))
