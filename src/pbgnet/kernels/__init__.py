@@ -3,7 +3,7 @@
 from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
 from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.kernels.nodes import FourierNodes
-from pbgnet.kernels.threads import one_thread, threads_for
+from pbgnet.kernels.threads import one_thread, take_turns, threads_for
 
 __all__ = [
     "BACKENDS",
@@ -13,6 +13,7 @@ __all__ = [
     "find_kernel",
     "nodes_of_reach",
     "one_thread",
+    "take_turns",
     "threads_for",
     "use_backend",
 ]
