@@ -43,7 +43,7 @@ ROOMS_OF = {
     "experiments": ["runs", "studies", "comparisons", "tables", "figures", "report", "certificates"],
 }
 """Rooms within a room, and modules that stand beside them, in the order of their imports."""
-FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "stages", "validation"}
+FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "stages", "validation", "workers"}
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60

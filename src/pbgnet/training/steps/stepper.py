@@ -15,11 +15,15 @@ from pbgnet.training.steps.capture import record_graph
 from pbgnet.training.steps.criteria import LINEAR, Criterion
 from pbgnet.training.steps.data import Batches
 from pbgnet.training.steps.evaluation import Gradients, Trainable, batch_gradients, capturable
+from pbgnet.training.steps.exact_sums import equal_pieces, mean_of_pieces
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
 
 # Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
 STEPS_PER_GRAPH = range(12, 25)
+
+# A batch of so many rows or more is divided into lanes, which threads and workers share.
+N_LANES, FEWEST_LANE_ROWS = 8, 256
 
 
 def graph_sizes(n_steps: int) -> list[int]:
@@ -70,6 +74,8 @@ class Stepper:
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
         # Graphs that run one after the other, and leave nothing behind, may use the same memory.
         self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
+        # By the batch alone: the result must not depend on the number of threads and workers.
+        self._has_lanes = batches.size >= N_LANES * FEWEST_LANE_ROWS and not network.generators()
         # The running average looks back about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
 
@@ -128,7 +134,23 @@ class Stepper:
             adam.step([slope[:, None, None]], rate, scale, self._ones, self._n_steps)
 
     def _gradients(self, index: Tensor) -> Gradients:
-        """Loss and gradients of each replica on its batch; nothing is changed, so it can be repeated."""
+        """Loss and gradients of each replica on its batch; large ones are shared out, in lanes."""
+        if not self._has_lanes:
+            return self._gradients_on(index)
+        size = -(-index.shape[1] // N_LANES)
+
+        def of_lane(rows: slice) -> list[Tensor]:
+            found = self._gradients_on(index[:, rows])
+            return [found.loss, *found.by_learned, *found.by_weights]
+
+        learned = self.criterion.learned()
+        like = [self.running, *learned, *self.weights]
+        operations = index.shape[1] * sum(w.numel() for w in self.weights)
+        loss, *rest = mean_of_pieces(of_lane, equal_pieces(index.shape[1], size), like, operations)
+        return Gradients(loss, rest[len(learned) :], rest[: len(learned)])
+
+    def _gradients_on(self, index: Tensor) -> Gradients:
+        """Those on rows of an index (R, b); nothing is changed, so it can be repeated."""
         found: list[Gradients] = []
 
         def run() -> None:
