@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pbgnet.preprocessing.tables import Column, read_columns
+from pbgnet.stages import progress
 
 PART_ROWS = 1 << 16
 """Most rows of a part."""
@@ -56,7 +57,11 @@ def column_parts(table: Any, names: Sequence[str] | None = None) -> Iterator[Col
     A column is of one kind, numbers or texts, in all parts.
     """
     if is_source(table):
-        yield from (table if names is None else table.select(names)).batches()
+        done = 0
+        for part in (table if names is None else table.select(names)).batches():
+            yield part
+            done += part.shape[0]
+            progress(done, table.shape[0])
         return
     whole = ColumnTable(tuple(read_columns(table, names)))
     for start in range(0, whole.shape[0], PART_ROWS):
