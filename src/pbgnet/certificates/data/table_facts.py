@@ -53,7 +53,7 @@ class TableFacts:
         digest = FeaturesDigest()
         roundings = [ROUNDINGS[name] for name in ("exact", "float32", "six digits")]
         exact, single, near = hash_rows(digest.along(table_parts(X, columns)), count_rows(X), roundings)
-        return cls(digest.finish(column_shape(X)), exact, single, near)
+        return cls(digest.finish(column_shape(X, columns)), exact, single, near)
 
     def labelled(self, y: ArrayLike | None) -> "TableFacts":
         """Return the same with the labels of the rows counted in their hashes, where there are some."""

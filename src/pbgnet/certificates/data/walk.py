@@ -104,9 +104,7 @@ def table_parts(X: Any, names: Sequence[str] | None = None) -> Iterator[TablePar
         yield from _sparse_parts(X)
         return
     if is_frame(X) or is_source(X):
-        found = column_names(X) or ()
-        order = names if names is not None and set(names) <= set(found) else None
-        yield from map(_of_columns, column_parts(X, order))
+        yield from map(_of_columns, column_parts(X, chosen_columns(X, names)))
         return
     # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
     array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
@@ -117,8 +115,16 @@ def table_parts(X: Any, names: Sequence[str] | None = None) -> Iterator[TablePar
         yield from _array_parts(numbers)
 
 
-def column_shape(X: Any) -> tuple[int, ...]:  # noqa: N803
-    """Return the shape of a table without its rows: the number of columns, or more for images."""
+def chosen_columns(X: Any, names: Sequence[str] | None) -> Sequence[str] | None:  # noqa: N803
+    """Return the names of the columns that count: those given, if a table has all of them; else None."""
+    return names if names is not None and set(names) <= set(column_names(X) or ()) else None
+
+
+def column_shape(X: Any, names: Sequence[str] | None = None) -> tuple[int, ...]:  # noqa: N803
+    """Return the shape of the rows that `table_parts` walks through: of images, more than one number."""
+    chosen = chosen_columns(X, names)
+    if chosen is not None:
+        return (len(chosen),)
     shape = X.shape if hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
     return tuple(int(size) for size in shape[1:])
 
