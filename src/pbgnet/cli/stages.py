@@ -5,6 +5,9 @@ import time
 
 import typer
 
+PATIENCE = 1.0
+"""Seconds between two lines about how far a stage has come."""
+
 
 class Stages:
     """Stages of a long command, told on standard error; see `pbgnet.stages`.
@@ -22,6 +25,8 @@ class Stages:
         self._start = self._begun = time.perf_counter()
         self._name = ""
         self._remarks: set[str] = set()
+        self._told = self._start  # when progress was last shown
+        self._line = 0  # length of the line of progress that stands on the terminal
         self.seconds: dict[str, float] = {}
 
     def begin(self, stage: str) -> None:
@@ -42,6 +47,18 @@ class Stages:
             self._remarks.add(text)
             self._tell(f"  {text}")
 
+    def progress(self, done: int, total: int) -> None:
+        """Show how far the stage has come, in a line that the next one overwrites."""
+        now = time.perf_counter()
+        if not self._shown or now - self._told < PATIENCE:
+            return
+        self._told = now
+        line = f"{now - self._start:7.1f} s    {self._name}: {done:,} of {total:,} rows"
+        typer.echo(f"\r{line:<{self._line}}", err=True, nl=False)
+        self._line = len(line)
+
     def _tell(self, text: str) -> None:
         if self._shown:
-            typer.echo(f"{time.perf_counter() - self._start:7.1f} s  {text}", err=True)
+            line = f"{time.perf_counter() - self._start:7.1f} s  {text}"
+            typer.echo(f"\r{line:<{self._line}}" if self._line else line, err=True)
+            self._line = 0
