@@ -48,6 +48,7 @@ def demo(
         random_state=0,
         verbose=int(not as_json),
     )
+    assert trained is not None
     report = verify_model(model, data)
     seconds = time.perf_counter() - start
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pbgnet.cli.outcome import note
-from pbgnet.cli.tables import MISSING, check_column, is_csv, read_table, some
+from pbgnet.cli.tables import check_column, read_table, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
 from pbgnet.files import final_place, standing_folder, write_whole
 from pbgnet.records import Limits, Record, parse_json
+from pbgnet.table_files import MISSING, is_csv
 
 if TYPE_CHECKING:
     import pandas as pd

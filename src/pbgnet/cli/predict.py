@@ -10,8 +10,9 @@ from pbgnet.cli.console import MOST_CLASSES, echo, pairs
 from pbgnet.cli.folder import features, load_reading, reads_text
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
-from pbgnet.cli.tables import check_column, is_csv, write_table
+from pbgnet.cli.tables import check_column, write_table
 from pbgnet.exceptions import OptionError
+from pbgnet.table_files import is_csv
 
 if TYPE_CHECKING:
     import numpy as np

@@ -45,6 +45,10 @@ KERNELS = {
         "torch": "pbgnet.kernels.monte_carlo_torch",
         "triton": "pbgnet.kernels.monte_carlo_triton",
     },
+    "permute": {
+        "torch": "pbgnet.kernels.orders.permute_torch",
+        "numba": "pbgnet.kernels.orders.permute_numba",
+    },
     "step": {
         "torch": "pbgnet.kernels.step_torch",
         "numba": "pbgnet.kernels.step_numba",
