@@ -1,11 +1,14 @@
 """What the command line keeps beside a model: how its table was read."""
 
+import functools
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
+from pbgnet.cli.file_rows import FileRows
 from pbgnet.cli.outcome import note
 from pbgnet.cli.tables import MISSING, check_column, is_csv, read_table, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
@@ -63,6 +66,10 @@ class TableReading(Record):
         """
         marked = self.targets if len(self.targets) > 1 else ()
         return read_table(data, self.missing, as_text=as_text, header=self.header, marked=marked)
+
+    def scan(self, data: Sequence[Path], *, as_text: bool = True) -> FileRows:
+        """Return the tables in files with the same columns as one, of which only a part is ever held."""
+        return FileRows(data, functools.partial(self.read, as_text=as_text))
 
     def amended(self, targets: list[str] | None = None, missing: list[str] | None = None) -> "TableReading":
         """Return the same with other columns of labels, if given, and further texts for "missing"."""

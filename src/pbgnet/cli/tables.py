@@ -1,4 +1,4 @@
-"""Tables in files: read with one idea of what is missing, written whole or not at all."""
+"""Tables in files, read with one idea of what is missing."""
 
 import csv
 import difflib
@@ -19,7 +19,6 @@ from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
     LabelError,
-    OutputExistsError,
     ShapeError,
     UnknownNameError,
 )
@@ -52,7 +51,7 @@ def read_table(
     the others are read. Without a `header` the columns of a CSV are column_1, column_2 and so on. In columns
     that are `marked` an empty cell is an empty text, and not missing.
     """
-    kind = _kind(path)
+    kind = kind_of(path)
     if path.is_dir():
         raise DamagedFileError(f"{path} is a folder, not a table.")
     if not path.exists():
@@ -67,23 +66,6 @@ def read_table(
     if frame.shape[0] == 0:
         raise ShapeError(f"{path} has no rows, only a header.")
     return frame
-
-
-def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -> None:
-    """Write a table in the format its extension names; an interrupted write leaves what was there."""
-    from pbgnet.files import replace_file
-
-    kind = _kind(path)
-    if path.exists() and (path.is_dir() or not overwrite):
-        raise OutputExistsError(f"{path} exists already; choose another place, or pass --overwrite.")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(2, "there is no such folder", str(path.parent))
-    with replace_file(path) as temporary:
-        if kind == "parquet":
-            frame.to_parquet(temporary, index=False)
-        else:
-            compression = "gzip" if kind == "csv.gz" else None
-            frame.to_csv(temporary, index=False, compression=compression, lineterminator="\n")
 
 
 def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
@@ -129,7 +111,7 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
 
 def is_csv(path: Path) -> bool:
     """Whether the cells of a table are texts, by its extension."""
-    return _kind(path) != "parquet"
+    return kind_of(path) != "parquet"
 
 
 def place_of(frame: "pd.DataFrame", path: Path, row: int) -> str:
@@ -153,7 +135,8 @@ def some(names: Sequence[object], most: int = 6) -> str:
     return ", ".join(map(repr, names[:most])) + more
 
 
-def _kind(path: Path) -> str:
+def kind_of(path: Path) -> str:
+    """Return the format of a table by the extension of its file: csv, csv.gz or parquet."""
     name = path.name.lower()
     for ending, kind in ((".csv", "csv"), (".csv.gz", "csv.gz"), (".parquet", "parquet"), (".pq", "parquet")):
         if name.endswith(ending):
