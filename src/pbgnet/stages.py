@@ -19,6 +19,9 @@ class Listener(Protocol):
     def remark(self, text: str) -> None:
         """Hear why something takes longer than usual."""
 
+    def progress(self, done: int, total: int) -> None:
+        """Hear how far a stage has come: rows done, of how many."""
+
 
 _listener: ContextVar[Listener | None] = ContextVar("pbgnet_listener", default=None)
 
@@ -57,3 +60,10 @@ def remark(text: str) -> None:
     listener = _listener.get()
     if listener is not None:
         listener.remark(text)
+
+
+def progress(done: int, total: int) -> None:
+    """Say how far a stage has come: rows done, of how many. Those who walk through many rows say so often."""
+    listener = _listener.get()
+    if listener is not None:
+        listener.progress(done, total)

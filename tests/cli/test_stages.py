@@ -99,3 +99,20 @@ def test_a_kernel_that_is_compiled_for_the_first_time_says_so(tmp_path, monkeypa
     with listening(Stages(shown=True)):
         again(1.0)
     assert len(lines(terminal)) == 1  # kept in a file
+
+
+def test_progress_overwrites_its_line_and_waits_between_two(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("pbgnet.cli.stages.PATIENCE", 0.0)
+    stages = Stages(shown=True)
+    stages.begin("reading")
+    stages.progress(65_536, 10_000_000)
+    stages.progress(131_072, 10_000_000)
+    stages.begin("training")
+    told = capsys.readouterr().err
+    assert told.count("\n") == 2  # the two stages; progress has a line that is overwritten
+    assert "reading: 131,072 of 10,000,000 rows" in told
+    assert told.rindex("\r") < told.rindex("training")
+    monkeypatch.setattr("pbgnet.cli.stages.PATIENCE", 3600.0)
+    stages.progress(1, 2)
+    assert capsys.readouterr().err == ""

@@ -10,10 +10,15 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from pbgnet.cli.cells import parse_labels  # noqa: E402
-from pbgnet.cli.outcome import Note  # noqa: E402
-from pbgnet.cli.tables import MISSING, check_finite, read_table  # noqa: E402
-from pbgnet.exceptions import DamagedFileError, DomainError, ShapeError  # noqa: E402
+from pbgnet.cli.tables import check_finite, read_table  # noqa: E402
+from pbgnet.exceptions import (  # noqa: E402
+    DamagedFileError,
+    DomainError,
+    FileReadingWarning,
+    ShapeError,
+)
 from pbgnet.preprocessing import TablePreprocessor  # noqa: E402
+from pbgnet.table_files import MISSING  # noqa: E402
 
 
 def put(tmp_path, content, name="t.csv"):
@@ -90,13 +95,15 @@ def test_what_is_not_utf8_is_read_as_latin1_byte_by_byte(tmp_path, name):
     def write(text):
         return put(tmp_path, gzip.compress(text) if name.endswith("gz") else text, name)
 
-    with pytest.warns(Note, match="is not UTF-8 text in line 2; what is not is read as Windows-1252"):
+    with pytest.warns(
+        FileReadingWarning, match="is not UTF-8 text in line 2; what is not is read as Windows-1252"
+    ):
         frame = read_table(
             write("Stra\u00dfe,b\nna\u00efve,\u20ac 5\n".encode("cp1252").replace(b"\xdf", b"ss"))
         )
     assert frame.to_numpy().tolist() == [["na\u00efve", "\u20ac 5"]]
     # A byte in one row does not change how another is read.
-    with pytest.warns(Note, match="in line 3"):
+    with pytest.warns(FileReadingWarning, match="in line 3"):
         frame = read_table(write("a\ncaf\u00e9 \u6771\n".encode() + b"caf\xe9\n\x81\n"))
     assert frame["a"].tolist() == ["caf\u00e9 \u6771", "caf\u00e9", "\x81"]
 
@@ -202,7 +209,7 @@ def test_two_columns_of_one_name(tmp_path):
 
 
 def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
-    with pytest.warns(Note, match="--drop unnamed_1"):
+    with pytest.warns(FileReadingWarning, match="--drop unnamed_1"):
         frame = read_table(put(tmp_path, ",b\n0,2\n1,3\n"))
     assert frame.columns.tolist() == ["unnamed_1", "b"]
 

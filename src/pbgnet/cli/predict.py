@@ -9,14 +9,15 @@ import typer
 
 from pbgnet.cli.cells import without_formulas
 from pbgnet.cli.console import MOST_CLASSES, echo, pairs
-from pbgnet.cli.file_rows import FileRows
-from pbgnet.cli.folder import features, load_reading, reads_text
+from pbgnet.cli.folder import TableReading, feature_columns, features, load_reading, reads_text
 from pbgnet.cli.options import Debug, Json, Missing, Model, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
-from pbgnet.cli.progress import row_progress, warned_once
+from pbgnet.cli.stages import Stages, warned_once
 from pbgnet.cli.table_writer import check_new_table, table_writer
-from pbgnet.cli.tables import check_column, is_csv
+from pbgnet.cli.tables import check_column
 from pbgnet.exceptions import OptionError, UnseenCategoryWarning
+from pbgnet.stages import announce, listening, progress
+from pbgnet.table_files import is_csv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pbgnet.certificates import CertifiedModel
+    from pbgnet.sources import RowSource
 
 # A share is written into a CSV with so many decimals; Parquet keeps all of them.
 SHARE_DECIMALS = 6
@@ -76,30 +78,50 @@ def predict(
         raise OptionError("--escape-formulas is for a CSV; programs do not run the texts of a Parquet file.")
     check_new_table(out, overwrite=overwrite)
     loaded = load_model(model)
-    reading = load_reading(model, loaded).amended(target, missing)
-    source, kept = reading.scan(data, as_text=reads_text(loaded)), list(keep or ())
-    _check_names(loaded, source.columns, kept)
-    named = [*kept, *_answers(loaded, _no_output(loaded))]
-    n_rows, counts = 0, Counter[str]()
-    with (
-        table_writer(out, _typical(loaded, source, kept, out), overwrite=overwrite) as write,
-        row_progress("rows predicted", shown=not as_json) as advance,
-        warned_once(UnseenCategoryWarning),
-    ):
-        for frame in source.frames():
-            output = loaded.output(features(frame, loaded, reading))
-            answers = _answers(loaded, output, SHARE_DECIMALS if is_csv(out) else None)
-            table = frame[kept].assign(**answers)
-            write(without_formulas(table) if escape_formulas else table)
-            counts.update(_counts(loaded, output))
-            n_rows += len(frame)
-            advance(len(frame))
+    reading, kept = load_reading(model, loaded).amended(target, missing), list(keep or ())
+    with listening(stages := Stages(shown=not as_json)):
+        announce("reading")
+        source = reading.scan(data, as_text=reads_text(loaded))
+        _check_names(loaded, source.columns, kept)
+        announce("predicting")
+        counts = Counter[str]()
+        with (
+            table_writer(out, _typical(loaded, source, kept, out), overwrite=overwrite) as write,
+            warned_once(UnseenCategoryWarning),
+        ):
+            for table, output in _predicted(loaded, source, reading, kept, is_csv(out)):
+                write(without_formulas(table) if escape_formulas else table)
+                counts.update(_counts(loaded, output))
+        stages.end()
+    named, n_rows = [*kept, *_answers(loaded, _no_output(loaded))], source.shape[0]
 
     def show() -> None:
         echo(f"{n_rows} predictions in {out}")
         _show_counts(counts)
 
     return Result({"out": str(out), "rows": n_rows, "columns": named, "counts": dict(counts)}, show)
+
+
+def _predicted(
+    model: "CertifiedModel", source: "RowSource", reading: TableReading, kept: list[str], as_csv: bool
+) -> "Iterator[tuple[pd.DataFrame, NDArray[np.float64]]]":
+    """Yield the rows of the result with what the network made of them, a batch at a time."""
+    import pandas as pd
+
+    from pbgnet.preprocessing import count_rows
+
+    names, n_done = feature_columns(source.columns, model, reading), 0
+    in_frames = bool(kept) or model.feature_names is None
+    walked = source.select([*dict.fromkeys([*names, *kept])])
+    batches: Iterator[Any] = walked.frames() if in_frames else walked.batches()
+    for batch in batches:
+        output = model.output(features(batch[names], model, reading) if in_frames else batch)
+        answers = pd.DataFrame(_answers(model, output, SHARE_DECIMALS if as_csv else None))
+        if kept:
+            answers = pd.concat([batch[kept].reset_index(drop=True), answers], axis=1)
+        n_done += count_rows(batch)
+        progress(n_done, source.shape[0])
+        yield answers, output
 
 
 def _check_names(model: "CertifiedModel", columns: Sequence[str], kept: Sequence[str]) -> None:
@@ -122,7 +144,7 @@ def _no_output(model: "CertifiedModel") -> "NDArray[np.float64]":
 
 
 def _typical(
-    model: "CertifiedModel", source: FileRows, kept: list[str], out: Path
+    model: "CertifiedModel", source: "RowSource", kept: list[str], out: Path
 ) -> "Iterator[pd.DataFrame]":
     """Show what the result may hold, where its columns need types: kept columns, and all answers."""
     import pandas as pd

@@ -2,8 +2,18 @@
 
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import typer
+
+from pbgnet.cli.outcome import note
+from pbgnet.exceptions import PBGNetWarning
+
+PATIENCE = 1.0
+"""Seconds between two lines about how far a stage has come."""
 
 
 class Stages:
@@ -22,6 +32,8 @@ class Stages:
         self._start = self._begun = time.perf_counter()
         self._name = ""
         self._remarks: set[str] = set()
+        self._told = self._start  # when progress was last shown
+        self._line = 0  # length of the line of progress that stands on the terminal
         self.seconds: dict[str, float] = {}
 
     def begin(self, stage: str) -> None:
@@ -42,6 +54,37 @@ class Stages:
             self._remarks.add(text)
             self._tell(f"  {text}")
 
+    def progress(self, done: int, total: int) -> None:
+        """Show how far the stage has come, in a line that the next one overwrites."""
+        now = time.perf_counter()
+        if not self._shown or now - self._told < PATIENCE:
+            return
+        self._told = now
+        line = f"{now - self._start:7.1f} s    {self._name}: {done:,} of {total:,} rows"
+        typer.echo(f"\r{line:<{self._line}}", err=True, nl=False)
+        self._line = len(line)
+
     def _tell(self, text: str) -> None:
         if self._shown:
-            typer.echo(f"{time.perf_counter() - self._start:7.1f} s  {text}", err=True)
+            line = f"{time.perf_counter() - self._start:7.1f} s  {text}"
+            typer.echo(f"\r{line:<{self._line}}" if self._line else line, err=True)
+            self._line = 0
+
+
+@contextmanager
+def warned_once(kind: type[PBGNetWarning]) -> Iterator[None]:
+    """Tell the first warning of a kind, and at the end in how many more batches there was cause for one."""
+    count = 0
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_first(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            nonlocal count
+            count += issubclass(category, kind)
+            if count <= 1 or not issubclass(category, kind):
+                show(message, category, *place, **more)
+
+        warnings.showwarning = show_first
+        yield
+    if count > 1:
+        note(f"There are such cells in {count - 1} more batches of rows.")

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbgnet.cli.tables import kind_of
 from pbgnet.exceptions import OutputExistsError
 from pbgnet.files import replace_file
+from pbgnet.table_files import kind_of_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def check_new_table(path: Path, *, overwrite: bool) -> None:
     """Raise before any work is done if a table could not be written there."""
-    kind_of(path)
+    kind_of_file(path)
     if path.exists() and (path.is_dir() or not overwrite):
         raise OutputExistsError(f"{path} exists already; choose another place, or pass --overwrite.")
     if not path.absolute().parent.is_dir():
@@ -44,8 +44,8 @@ def table_writer(
         Whether to replace what stands there already.
     """
     check_new_table(path, overwrite=overwrite)
-    append = _append_to_parquet if kind_of(path) == "parquet" else _append_to_csv
-    with replace_file(path) as temporary, append(temporary, kind_of(path), typical) as write:
+    append = _append_to_parquet if kind_of_file(path) == "parquet" else _append_to_csv
+    with replace_file(path) as temporary, append(temporary, kind_of_file(path), typical) as write:
         yield write
 
 

@@ -7,12 +7,14 @@ look-up per cell (`pbgnet.networks.BinnedRows`).
 
 import functools
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import ShapeError
+from pbgnet.preprocessing.code_files import gather_codes
 
 NO_OUTPUT = -1
 
@@ -137,7 +139,10 @@ class BinnedTable:
     Attributes
     ----------
     codes : ndarray of uint8 or uint16, shape (n, c)
+        Mapped from a file where there are too many to be held.
     book : CodeBook
+    folder : path or None
+        Where files of rows gathered from mapped codes are to be.
 
     Examples
     --------
@@ -150,6 +155,7 @@ class BinnedTable:
 
     codes: NDArray[Any]
     book: CodeBook
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != self.book.n_columns:
@@ -166,7 +172,11 @@ class BinnedTable:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> "BinnedTable":
-        return BinnedTable(self.codes[rows], self.book)
+        return BinnedTable(gather_codes(self.codes, rows, self.folder), self.book, self.folder)
+
+    def with_book(self, book: CodeBook) -> "BinnedTable":
+        """Return the same codes with a book of as many columns that reads them otherwise."""
+        return BinnedTable(self.codes, book, self.folder)
 
     def toarray(self) -> NDArray[np.float64]:
         """Write out all outputs, float64."""

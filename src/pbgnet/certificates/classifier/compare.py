@@ -12,7 +12,7 @@ from pbgnet.certificates.classifier.predictions import (
     fingerprint_predictions,
 )
 from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit, refuse_seen_rows
-from pbgnet.certificates.data import count_duplicates, unchanged_data
+from pbgnet.certificates.data import TableFacts, count_duplicates, unchanged_data
 from pbgnet.certificates.format import Certificate, Choices, DisagreementSubject, ReferenceRecord
 from pbgnet.certificates.network import CertifiedModel, delta_of
 from pbgnet.certificates.routes import Measured, make_claim
@@ -101,8 +101,9 @@ def certify_by_disagreement(
             "the errors of such a classifier on rows whose labels are known."
         )
     known = model.inputs.classes
-    with unchanged_data(X, None) as data:
-        rows = refuse_seen_rows(certified_model, X, None, training_data)
+    facts = TableFacts.of(X)
+    with unchanged_data(X, None, facts) as data:
+        refuse_seen_rows(certified_model, X, None, training_data, facts)
         refuse_rows_of_fit(model, X)
         refuse_rows_of_fit(predict, X)
         vote, answers = ask(model, X, known, "The certified vote"), ask(predict, X, known)
@@ -120,7 +121,7 @@ def certify_by_disagreement(
         choices=CHOICES,
         data=data,
         measured=measured,
-        n_duplicates=count_duplicates(rows),
+        n_duplicates=count_duplicates(facts.exact),
         subject=DisagreementSubject(
             fingerprint_predictions(known.labels, answers, vote),
             reference,

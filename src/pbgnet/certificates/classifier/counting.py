@@ -20,6 +20,7 @@ from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fin
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.data import (
     Groups,
+    TableFacts,
     count_duplicates,
     has_several_labels,
     indicator_values,
@@ -174,8 +175,9 @@ def certify(
         )
     values, losses = label_values(y), None
     check_row_count(X, values.size)
-    with unchanged_data(X, y) as data:
-        fingerprints = refuse_seen_rows(model, X, values, training_data)
+    facts = TableFacts.of(X)
+    with unchanged_data(X, y, facts) as data:
+        refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if by_class else values)
         truth, predictions = known.places(values, "y holds"), ask(model, X, known)
         if loss is not None:
@@ -193,7 +195,7 @@ def certify(
         confidence=confidence,
         n_models=n_models,
         data=data,
-        fingerprints=fingerprints,
+        fingerprints=facts.exact,
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
@@ -212,8 +214,9 @@ def _certify_labels(
     """Certify a classifier that answers with several labels; see `certify`."""
     truth, names = indicator_values(y).astype(np.int64), label_names(y)
     n = check_row_count(X, len(truth))
-    with unchanged_data(X, y) as data:
-        fingerprints = refuse_seen_rows(model, X, y, training_data)
+    facts = TableFacts.of(X)
+    with unchanged_data(X, y, facts) as data:
+        refuse_seen_rows(model, X, y, training_data, facts)
         counted = LabelAnswers(names, truth, ask_labels(model, X, len(names)), groups)
     claims, choices = counted.claims(per_label, split_delta(delta_of(confidence), n_models))
     certificate = issue_for_answers(
@@ -224,7 +227,7 @@ def _certify_labels(
         data=data,
         measured=counted.measured(),
         groups=None if groups is None else groups.record(np.arange(n)),
-        n_duplicates=count_duplicates(fingerprints),
+        n_duplicates=count_duplicates(facts.exact),
         never_answered=counted.never_answered,
         majority=counted.majority(truth[:0]),
         subject=ClassifierSubject(fingerprint_predictions(names.labels, counted.predictions)),

@@ -20,7 +20,6 @@ from pbgnet.certificates.data import (
     LabelledRows,
     Split,
     count_duplicates,
-    describe_data,
     label_names,
 )
 from pbgnet.certificates.format import FitRecord, FittedSubject, MajorityAnswer, never_answered
@@ -96,7 +95,7 @@ def certify_fitted(
         return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models, groups)
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
     group_of_row = None if groups is None else groups.take(split.certified_rows)
-    data, fitted_on = describe_data(rows.X, rows.y), rows.labels[split.prior_rows]
+    data, fitted_on = rows.data, rows.labels[split.prior_rows]
     known, truth = _told_apart(fitted_on, values, by_class)
     predictions = ask(model, X, known)  # on a copy of the rows
     scores, place = None, None
@@ -166,7 +165,7 @@ def _certify_labels(
         n_models=n_models,
         claims=claims,
         choices=choices,
-        data=describe_data(rows.X, rows.y),
+        data=rows.data,
         measured=counted.measured(),
         groups=None if groups is None else groups.record(split.certified_rows),
         n_duplicates=_count_duplicates(rows, split),

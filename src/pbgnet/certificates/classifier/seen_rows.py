@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.classifier.batches import row_batches
 from pbgnet.certificates.data import (
     DUPLICATES_ADVICE,
+    TableFacts,
     check_apart,
     count_duplicates,
     row_fingerprints,
@@ -26,19 +27,18 @@ def refuse_seen_rows(
     X: Any,  # noqa: N803
     y: ArrayLike | None,
     training_data: Any,
-) -> NDArray[np.uint64]:
-    """Return the fingerprints of the rows, or raise if the model has seen one; warn of duplicates."""
-    rows = row_fingerprints(X)
+    facts: TableFacts,
+) -> None:
+    """Raise if the model has seen one of the rows, through which a walk was made; warn of duplicates."""
     if training_data is not None:
         _refuse_training_rows(X, y, training_data)
     refuse_rows_of_fit(model, X)
-    if count := count_duplicates(rows):
+    if count := count_duplicates(facts.exact):
         warnings.warn(
-            f"{count} of the {rows.size} rows repeat another one. {DUPLICATES_ADVICE}",
+            f"{count} of the {facts.exact.size} rows repeat another one. {DUPLICATES_ADVICE}",
             DuplicateRowsWarning,
             stacklevel=3,
         )
-    return rows
 
 
 def _refuse_training_rows(X: Any, y: ArrayLike | None, training_data: Any) -> None:  # noqa: N803
@@ -50,16 +50,16 @@ def _refuse_training_rows(X: Any, y: ArrayLike | None, training_data: Any) -> No
         labels = y = None
     else:
         what += ", with their labels"
-    exact, rounded = (row_fingerprints(X, y, columns, rounding=how) for how in ("exact", "float32"))
-    seen, seen_rounded = (
-        row_fingerprints(table, labels, columns, rounding=how) for how in ("exact", "float32")
-    )
-    check_apart(exact, seen, what)
-    check_apart(rounded, seen, f"{what}, rounded to float32")
-    check_apart(exact, seen_rounded, f"{what}, before they were rounded to float32")
+    mine, seen = TableFacts.of(X, columns).labelled(y), TableFacts.of(table, columns).labelled(labels)
+    check_apart(mine.exact, seen.exact, what)
+    check_apart(mine.single, seen.exact, f"{what}, rounded to float32")
+    check_apart(mine.exact, seen.single, f"{what}, before they were rounded to float32")
     single = single_columns(X, columns) | single_columns(table, columns)
-    mine = row_fingerprints(X, y, columns, rounding=single)
-    check_apart(mine, row_fingerprints(table, labels, columns, rounding=single), f"{what}, partly as float32")
+    check_apart(
+        row_fingerprints(X, y, columns, rounding=single),
+        row_fingerprints(table, labels, columns, rounding=single),
+        f"{what}, partly as float32",
+    )
 
 
 def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
@@ -119,9 +119,8 @@ def _refuse(
     A model in a file remembers exact rows only: those it was given as float32 are found in float64, not the
     other way round.
     """
-    exact = row_fingerprints(X, columns=columns)
-    check_apart(exact, np.asarray(seen), what)
-    rounded = row_fingerprints(X, columns=columns, rounding="float32")
-    check_apart(rounded, np.asarray(seen), f"{what}, as float32")
+    facts = TableFacts.of(X, columns)
+    check_apart(facts.exact, np.asarray(seen), what)
+    check_apart(facts.single, np.asarray(seen), f"{what}, as float32")
     if seen_single is not None:
-        check_apart(exact, np.asarray(seen_single), f"{what}, before they were rounded to float32")
+        check_apart(facts.exact, np.asarray(seen_single), f"{what}, before they were rounded to float32")

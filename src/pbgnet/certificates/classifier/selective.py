@@ -21,6 +21,7 @@ from pbgnet.certificates.classifier.scores import (
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.classifier.thresholds import Selection, check_asked
 from pbgnet.certificates.data import (
+    TableFacts,
     has_several_labels,
     label_values,
     read_groups,
@@ -113,8 +114,9 @@ def certify_selective(
     quantity, values = score_quantity(scores, model), label_values(y)
     n = check_row_count(X, values.size)
     group_of_row = read_groups(groups, X)
-    with unchanged_data(X, y) as data:
-        fingerprints = refuse_seen_rows(model, X, values, training_data)
+    facts = TableFacts.of(X)
+    with unchanged_data(X, y, facts) as data:
+        refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if class_conditional else values)
         truth = known.places(values, "y holds")
         predictions = ask(model, X, known)
@@ -141,7 +143,7 @@ def certify_selective(
         confidence=confidence,
         n_models=n_models,
         data=data,
-        fingerprints=fingerprints,
+        fingerprints=facts.exact,
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, scores=sureness)),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, scores=sureness)

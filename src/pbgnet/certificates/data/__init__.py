@@ -5,7 +5,6 @@ from pbgnet.certificates.data.duplicates import (
     check_apart,
     count_duplicates,
     note_on_near_copies,
-    row_fingerprints,
     single_columns,
 )
 from pbgnet.certificates.data.fingerprints import (
@@ -13,7 +12,6 @@ from pbgnet.certificates.data.fingerprints import (
     describe_data,
     fingerprint_array,
     fingerprint_columns,
-    fingerprint_features,
     fingerprint_json,
     fingerprint_labels,
     fingerprint_rows,
@@ -33,8 +31,10 @@ from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.labels import Classes, Label, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
+from pbgnet.certificates.data.row_hashes import row_fingerprints
 from pbgnet.certificates.data.split import Split, draw_prior_rows
 from pbgnet.certificates.data.split_rules import SplitRecord, by_hash_of, earliest_by
+from pbgnet.certificates.data.table_facts import TableFacts, fingerprint_features
 
 __all__ = [
     "DUPLICATES_ADVICE",
@@ -49,6 +49,7 @@ __all__ = [
     "PreparedTable",
     "Split",
     "SplitRecord",
+    "TableFacts",
     "by_hash_of",
     "check_apart",
     "code_for",

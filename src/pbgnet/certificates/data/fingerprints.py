@@ -1,8 +1,9 @@
 """SHA-256 of data, splits and weights: one text per content, whatever container it came in.
 
-Numbers are hashed as little-endian float64 (or int64) in row order behind their shape, texts as
-UTF-8 behind their lengths, so that two contents have one fingerprint only if they are equal.
-All kinds of NaN count as one: they all mean "missing".
+Numbers are hashed as little-endian float64 (or int64) in row order behind their shape, texts each by the
+SHA-256 of its UTF-8, so that two contents have one fingerprint only if they are equal. All kinds of
+NaN count as one: they all mean "missing". A table has a fingerprint of its features (`table_facts`), of
+its labels and of the names of its columns.
 """
 
 import hashlib
@@ -17,8 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pbgnet.certificates.data.indicators import target_values
+from pbgnet.certificates.data.labels import distinct_labels
+from pbgnet.certificates.data.table_facts import TableFacts, fingerprint_features, update_with_words
+from pbgnet.certificates.data.walk import word_digests
 from pbgnet.exceptions import DtypeError, UncertifiedError
-from pbgnet.preprocessing import Column, as_numbers, column_names, count_rows, is_frame, read_columns
+from pbgnet.preprocessing import column_names, count_rows, is_source
 from pbgnet.validation import check_readable
 
 if TYPE_CHECKING:
@@ -74,14 +78,20 @@ class DataFingerprints:
         return fingerprint_json(["data", self.n_rows, self.features, self.labels, self.columns])
 
 
-def describe_data(X: Any, y: ArrayLike | None) -> DataFingerprints:  # noqa: N803
+def describe_data(
+    X: Any,  # noqa: N803
+    y: ArrayLike | None,
+    facts: TableFacts | None = None,
+) -> DataFingerprints:
     """Fingerprint the parts of a data set as it was given to fit.
 
     Parameters
     ----------
-    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+    X : DataFrame, ndarray, scipy sparse matrix or source, shape (n, d)
     y : array_like, shape (n,), (n, 1) or, for several labels, (n, L), or None
         None for rows without labels.
+    facts : TableFacts, optional
+        What a walk through X has found already.
 
     Examples
     --------
@@ -92,11 +102,16 @@ def describe_data(X: Any, y: ArrayLike | None) -> DataFingerprints:  # noqa: N80
     (True, False)
     """
     n_rows, labels = (count_rows(X), "none") if y is None else (len(target_values(y)), fingerprint_labels(y))
-    return DataFingerprints(int(n_rows), fingerprint_features(X), labels, fingerprint_columns(X))
+    features = fingerprint_features(X) if facts is None else facts.features
+    return DataFingerprints(int(n_rows), features, labels, fingerprint_columns(X))
 
 
 @contextmanager
-def unchanged_data(X: Any, y: ArrayLike | None) -> Iterator[DataFingerprints]:  # noqa: N803
+def unchanged_data(
+    X: Any,  # noqa: N803
+    y: ArrayLike | None,
+    facts: TableFacts | None = None,
+) -> Iterator[DataFingerprints]:
     """Describe a data set as it is before a classifier or a loss works on it, and raise if that changes it.
 
     Raises
@@ -116,33 +131,17 @@ def unchanged_data(X: Any, y: ArrayLike | None) -> Iterator[DataFingerprints]:  
     pbgnet.exceptions.UncertifiedError: The classifier or the loss changed the rows or their labels in place,
     so that its numbers are not those of the rows given; let it work on a copy.
     """
-    before = describe_data(X, y)
+    before = describe_data(X, y, facts)
     yield before
-    if describe_data(X, y) != before:
+    if is_source(X):  # nobody has it in memory, and it notices itself that a file was changed
+        changed = y is not None and fingerprint_labels(y) != before.labels
+    else:
+        changed = describe_data(X, y) != before
+    if changed:
         raise UncertifiedError(
             "The classifier or the loss changed the rows or their labels in place, so that its numbers are "
             "not those of the rows given; let it work on a copy."
         )
-
-
-def fingerprint_features(X: Any) -> str:  # noqa: N803
-    """Fingerprint the values of a table, whatever its columns are called.
-
-    Numbers without names are hashed as the float64 they are used as, in whatever form they come: truth
-    values, whole numbers, lists and arrays of objects.
-    """
-    check_readable("X", X)
-    if hasattr(X, "tocsr"):
-        return fingerprint_array(X)
-    if is_frame(X):
-        return _hash_columns(X)
-    array = np.asarray(X)
-    numbers = array if array.dtype.kind in "biuf" else as_numbers(array)
-    if numbers is None:
-        return _hash_columns(array)
-    digest = hashlib.sha256()
-    _update(digest, numbers, "<f8")
-    return digest.hexdigest()
 
 
 def fingerprint_columns(X: Any) -> str | None:  # noqa: N803
@@ -155,9 +154,10 @@ def fingerprint_labels(y: ArrayLike) -> str:
     """Fingerprint labels: texts, truth values or numbers, 1 and 1.0 the same; or a matrix of 0 and 1."""
     values = target_values(y)
     digest = hashlib.sha256()
-    digest.update(f"labels:{values.dtype.kind}\n".encode())
+    digest.update(f"labels:{values.dtype.kind}:{values.shape}\n".encode())
     if values.dtype.kind == "O":
-        _update_texts(digest, values.tolist())
+        words, places = distinct_labels(values)
+        update_with_words(digest, word_digests(words), places)
     else:
         _update(digest, values)
     return digest.hexdigest()
@@ -198,12 +198,12 @@ def fingerprint_json(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _update(digest: "_Hash", array: NDArray[Any], as_type: str | None = None) -> None:
-    """Hash numbers behind their kind and shape, block by block; converted to `as_type` where given."""
+def _update(digest: "_Hash", array: NDArray[Any]) -> None:
+    """Hash numbers behind their kind and shape, block by block."""
     kinds = {"b": "<f8", "i": "<i8", "u": "<i8", "f": "<f8"}
     if array.dtype.kind not in kinds:
         raise DtypeError(f"Only numbers and truth values have a fingerprint as an array, got {array.dtype}.")
-    target = np.dtype(as_type or kinds[array.dtype.kind])
+    target = np.dtype(kinds[array.dtype.kind])
     if array.dtype.kind == "u" and target.kind == "i" and array.size and int(array.max()) >= 2**63:
         raise DtypeError("Whole numbers from 2**63 on have no fingerprint as int64; convert them to float64.")
     digest.update(f"array:{target.str}:{array.shape}\n".encode())
@@ -214,38 +214,3 @@ def _update(digest: "_Hash", array: NDArray[Any], as_type: str | None = None) ->
         if target.kind == "f" and np.isnan(block).any():
             block = np.where(np.isnan(block), np.nan, block)
         digest.update(block.data)
-
-
-def _hash_columns(table: Any) -> str:
-    digest = hashlib.sha256()
-    columns = read_columns(table)
-    digest.update(f"table:False:{len(columns)}\n".encode())  # False: without their names
-    for column in columns:
-        _update_column(digest, column)
-    return digest.hexdigest()
-
-
-def _update_column(digest: "_Hash", column: Column) -> None:
-    if column.numbers is not None:
-        digest.update(b"numbers\n")
-        _update(digest, column.numbers)
-    else:
-        digest.update(b"texts\n")
-        _update_texts(digest, column.texts or [])
-
-
-def _update_texts(digest: "_Hash", texts: Sequence[str | None]) -> None:
-    """Hash texts behind all their lengths; a missing one has length -1."""
-    present = [text for text in texts if text is not None]
-    joined = "".join(present)
-    if joined.isascii():  # one byte for each character
-        sizes = np.fromiter(map(len, present), dtype=np.int64, count=len(present))
-    else:
-        of_text = {text: len(text.encode("utf-8", "surrogatepass")) for text in set(present)}
-        sizes = np.array([of_text[text] for text in present], dtype=np.int64)
-    lengths = sizes
-    if len(present) < len(texts):
-        lengths = np.full(len(texts), -1)
-        lengths[[text is not None for text in texts]] = sizes
-    _update(digest, lengths)
-    digest.update(joined.encode("utf-8", "surrogatepass"))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.data.duplicates import row_fingerprints
+from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_data
 from pbgnet.certificates.data.indicators import target_values
+from pbgnet.certificates.data.labels import distinct_labels
+from pbgnet.certificates.data.table_facts import TableFacts
 from pbgnet.exceptions import ShapeError
 from pbgnet.preprocessing import count_rows
 
@@ -20,10 +22,12 @@ class LabelledRows:
 
     Parameters
     ----------
-    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
+    X : DataFrame, ndarray, scipy sparse matrix or source, shape (N, d)
         The whole table as the user has it.
     y : array_like, shape (N,) or (N, 1); or several labels, shape (N, L)
         The labels as the user has them.
+    walked : TableFacts, optional
+        What a walk through the table has found already.
 
     Raises
     ------
@@ -41,6 +45,7 @@ class LabelledRows:
 
     X: Any
     y: ArrayLike
+    walked: TableFacts | None = None
 
     def __post_init__(self) -> None:
         n_rows = count_rows(self.X)
@@ -58,14 +63,29 @@ class LabelledRows:
         return len(self.labels)
 
     @functools.cached_property
-    def fingerprints(self) -> NDArray[np.uint64]:
-        """Of each row's features."""
-        return row_fingerprints(self.X)
+    def facts(self) -> TableFacts:
+        """What one walk through the table finds: the digest of its features, and a hash of each row."""
+        return TableFacts.of(self.X) if self.walked is None else self.walked
 
     @functools.cached_property
+    def data(self) -> DataFingerprints:
+        """Fingerprints of features, labels and column names."""
+        return describe_data(self.X, self.y, self.facts)
+
+    @property
+    def fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features."""
+        return self.facts.exact
+
+    @property
     def single_fingerprints(self) -> NDArray[np.uint64]:
         """Of each row's features, rounded to float32."""
-        return row_fingerprints(self.X, rounding="float32")
+        return self.facts.single
+
+    @property
+    def near_fingerprints(self) -> NDArray[np.uint64]:
+        """Of each row's features, rounded to six digits."""
+        return self.facts.near
 
     @functools.cached_property
     def canonical_order(self) -> NDArray[np.int64]:
@@ -74,7 +94,13 @@ class LabelledRows:
         The fingerprint of the features comes first, then the label. Rows that are equal in both follow as
         they stand in the table; which of them is which makes no difference.
         """
-        return np.lexsort((self._label_ranks[1], self.fingerprints)).astype(np.int64)
+        order = np.argsort(self.fingerprints).astype(np.int64)
+        ordered = self.fingerprints[order]
+        repeats = np.append(False, ordered[1:] == ordered[:-1])
+        alike = repeats | np.append(repeats[1:], False)  # few rows as a rule, which are sorted again
+        rows = order[alike]
+        order[alike] = rows[np.lexsort((rows, self._label_ranks[1][rows], ordered[alike]))]
+        return order
 
     @functools.cached_property
     def set_fingerprint(self) -> bytes:
@@ -87,9 +113,10 @@ class LabelledRows:
         return digest.digest()
 
     @functools.cached_property
-    def _label_ranks(self) -> tuple[list[str], NDArray[np.int64]]:
+    def _label_ranks(self) -> tuple[list[str], NDArray[np.int32]]:
         """The different labels, sorted as Python writes them, and the place of each row's among them."""
-        written = [ascii(label) for label in self.labels.tolist()]
-        names = sorted(set(written))
-        places = {name: k for k, name in enumerate(names)}
-        return names, np.array([places[name] for name in written], dtype=np.int64)
+        labels, places = distinct_labels(self.labels)
+        written = [ascii(label) for label in labels]
+        names = sorted(written)
+        rank_of = {name: k for k, name in enumerate(names)}
+        return names, np.array([rank_of[name] for name in written], dtype=np.int32)[places]

@@ -1,5 +1,6 @@
 """Labels in the user's own words, and the classes they come from: one codec for two classes and more."""
 
+import functools
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -14,6 +15,9 @@ from pbgnet.validation import check_readable
 Label = str | int | bool | float
 
 TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
+
+# Labels are told apart so many at a time.
+BLOCK = 1 << 20
 
 KINDS = {"O": "text", "b": "true/false", "i": "whole numbers", "f": "numbers with decimals"}
 
@@ -35,17 +39,18 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
             "PBGNetMultilabelClassifier."
         )
     if values.dtype.kind in "OUT":
-        items = values.tolist()
-        if all(isinstance(item, str) for item in items):
-            return np.array(items, dtype=object)
-        if all(isinstance(item, bool | np.bool_) for item in items):
-            return np.array(items, dtype=bool)
-        if not all(isinstance(item, Real) and not isinstance(item, bool) for item in items):
-            kinds = sorted({type(item).__name__ for item in items})
+        values = values.astype(object)
+        kinds = set(map(type, values))
+        if all(issubclass(kind, str) for kind in kinds):
+            return values
+        if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+            return values.astype(bool)
+        if not all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
+            names = sorted(kind.__name__ for kind in kinds)
             raise LabelError(
-                f"Labels must be all text, all numbers or all true/false, without gaps; got {kinds}."
+                f"Labels must be all text, all numbers or all true/false, without gaps; got {names}."
             )
-        values = _number_labels(items)
+        values = _number_labels(values.tolist())
     if values.dtype.kind == "b":
         return values
     if values.dtype.kind in "iu":
@@ -79,6 +84,37 @@ def _check_whole(label: int) -> None:
             f"The label {label!r:.40} does not fit into 64 bits with a sign, so that it could be taken for "
             "another one; write such labels as text."
         )
+
+
+def distinct_labels(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.int32]]:
+    """Return the different labels as Python has them, and the place of each row's among them.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,), or (n, L) for several labels
+        As `label_values` or `target_values` return them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.certificates.data.labels import distinct_labels
+    >>> distinct_labels(np.array([3, 1, 3]))
+    ([1, 3], array([1, 0, 1], dtype=int32))
+    """
+    if values.dtype.kind == "O":
+        known: dict[Any, int] = {}
+        each = (known.setdefault(label, len(known)) for label in values)
+        places = np.fromiter(each, dtype=np.int32, count=len(values))
+        return list(known), places
+    if values.ndim == 2:
+        rows = np.ascontiguousarray(values)
+        whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
+        _, first, where = np.unique(whole, return_index=True, return_inverse=True)
+        return rows[first].tolist(), where.astype(np.int32)
+    # In blocks, for the places among so few need no sorting of all.
+    blocks = np.array_split(values, max(1, len(values) // BLOCK))
+    found = functools.reduce(np.union1d, map(np.unique, blocks))
+    return found.tolist(), np.concatenate([np.searchsorted(found, block) for block in blocks], dtype=np.int32)
 
 
 NAME_ALL = "If it is a class that no row here has, name all with classes."
@@ -133,7 +169,7 @@ class Classes:
             raise LabelError(
                 f"Labels and classes differ in kind: {' and '.join(sorted(KINDS[kind] for kind in kinds))}."
             )
-        return cls(tuple(sorted({label for values in lists for label in values.tolist()})))
+        return cls(tuple(sorted({label for values in lists for label in distinct_labels(values)[0]})))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -162,13 +198,14 @@ class Classes:
             )
         same_kind = values.dtype.kind == kind or {values.dtype.kind, kind} == {"i", "f"}
         found = {label: k for k, label in enumerate(self.labels)} if same_kind else {}
-        unknown = [label for label in dict.fromkeys(values.tolist()) if label not in found]
+        labels, places = distinct_labels(values)
+        unknown = [label for label in labels if label not in found]
         if unknown:
             raise LabelError(
                 f"{who} the unknown label {unknown[0]!r:.60}; known are "
                 f"{', '.join(map(repr, self.labels[:5]))}{' ...' if len(self) > 5 else ''}. {advice}"
             )
-        return np.array([found[label] for label in values.tolist()], dtype=np.int64)
+        return np.array([found[label] for label in labels], dtype=np.int64)[places]
 
     def named(self, places: ArrayLike) -> NDArray[Any]:
         """Return the labels at places among the classes."""

@@ -9,13 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pbgnet.certificates.data.duplicates import count_duplicates, note_on_near_copies, row_fingerprints
-from pbgnet.certificates.data.fingerprints import DataFingerprints, describe_data
+from pbgnet.certificates.data.duplicates import count_duplicates, note_on_near_copies
+from pbgnet.certificates.data.fingerprints import DataFingerprints
 from pbgnet.certificates.data.groups import Groups, GroupsRecord
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split import Split
-from pbgnet.preprocessing import BinnedTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +69,9 @@ class PreparedTable:
 
         All that was computed is kept, the codes of the rows too.
         """
-        codes, other = self.features.codes, self._with_inputs(self.inputs.with_numbers(numbers))
+        features, other = self.features, self._with_inputs(self.inputs.with_numbers(numbers))
         assert other.inputs.preprocessor is not None
-        vars(other)["features"] = BinnedTable(codes, other.inputs.preprocessor.book_)
+        vars(other)["features"] = features.with_book(other.inputs.preprocessor.book_)
         return other
 
     def with_temperature(self, temperature: float) -> "PreparedTable":
@@ -95,22 +94,28 @@ class PreparedTable:
         """The place of each label among the classes; for several labels 0 and 1, shape (N, L)."""
         return self.inputs.truth(self.labels)
 
-    @functools.cached_property
+    @property
     def fingerprints(self) -> DataFingerprints:
         """Of features, labels and column names."""
-        return describe_data(self.rows.X, self.rows.y)
+        return self.rows.data
 
     @functools.cached_property
     def n_duplicates(self) -> int:
         """How many certified rows repeat the features of another row of the table."""
-        rows = self.split.certified_rows
-        return count_duplicates(self.row_fingerprints[rows], np.delete(self.row_fingerprints, rows))
+        certified, others = self._certified_and_others(self.rows.fingerprints)
+        return count_duplicates(certified, others)
 
     @functools.cached_property
     def near_copies(self) -> str:
         """A note on certified rows that repeat another row of the table to six digits only."""
-        rows, rounded = self.split.certified_rows, row_fingerprints(self.rows.X, rounding="six digits")
-        return note_on_near_copies(rounded[rows], self.n_duplicates, np.delete(rounded, rows))
+        certified, others = self._certified_and_others(self.rows.near_fingerprints)
+        return note_on_near_copies(certified, self.n_duplicates, others)
+
+    def _certified_and_others(self, of_rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Divide what there is one of for each row: those of certified rows in order, and all others."""
+        others = np.ones(self.n_rows, dtype=bool)
+        others[self.split.certified_rows] = False
+        return of_rows[self.split.certified_rows], of_rows[others]
 
     @property
     def certified_groups(self) -> Groups | None:

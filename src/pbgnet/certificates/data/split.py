@@ -57,12 +57,12 @@ class Split:
         self.record = record or SplitRecord("given" if self.prior_rows.size else "none")
         if self.certified_rows.size == 0:
             raise DomainError("There is no row to certify; at least one is needed.")
-        both = np.intersect1d(self.prior_rows, self.certified_rows, assume_unique=True)
+        both = self.certified_rows[np.isin(self.certified_rows, self.prior_rows, assume_unique=True)]
         if both.size:
             raise PriorLeakageError(
                 f"{both.size} of the {self.certified_rows.size} certified rows are also prior rows, for "
-                f"example row {int(both[0])}: the bound would not hold. Fit prior and preprocessing on other "
-                "rows."
+                f"example row {int(both.min())}: the bound would not hold. Fit prior and preprocessing on "
+                "other rows."
             )
 
     @classmethod
@@ -111,7 +111,9 @@ class Split:
             prior_rows = rows_by_rule(record, rows)
         if prior_rows.size and int(prior_rows.max()) >= n:
             raise DomainError(f"prior_rows must lie between 0 and {n - 1}, the rows given to fit.")
-        rest = np.setdiff1d(np.arange(n), prior_rows, assume_unique=True)
+        is_left = np.ones(n, dtype=bool)
+        is_left[prior_rows] = False
+        rest = np.flatnonzero(is_left)
         if rest.size == 0:
             raise DomainError("Every row is a prior row: there is nothing left to certify.")
         return cls(prior_rows, rest, record)
@@ -223,9 +225,11 @@ def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
         raise ShapeError(f"{name} must be one list of indices, got shape {array.shape}.")
     if array.size and int(array.min()) < 0:
         raise DomainError(f"{name} must count from 0, got {int(array.min())}.")
-    values, counts = np.unique(array, return_counts=True)
-    if values.size != array.size:
-        twice = int(values[np.argmax(counts > 1)])
+    increases = bool((array[1:] > array[:-1]).all())  # as those of a table do, which need no sorting
+    ordered = array if increases else np.sort(array)
+    repeats = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if repeats.size:
+        twice = int(ordered[repeats[0]])
         raise DomainError(f"{name} names a row twice, row {twice}; the rows must be independent draws.")
     result = array.astype(np.int64)
     result.setflags(write=False)

@@ -2,16 +2,16 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates.data.duplicates import row_fingerprints
 from pbgnet.certificates.data.labelled_rows import LabelledRows
+from pbgnet.certificates.data.row_hashes import row_fingerprints, stir
 from pbgnet.exceptions import DomainError, ShapeError
-from pbgnet.preprocessing import Column, column_names, parse_number, read_columns
+from pbgnet.preprocessing import Column, ColumnTable, Words, column_names, read_columns, read_numbers
 from pbgnet.records import Limits, OpenProbability, Record, Seed
 from pbgnet.validation import positive_real
 
@@ -125,21 +125,27 @@ def _draw(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
 
 
 def _hashed(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
-    column = _column(rows, record)
-    values = column.texts if column.numbers is None else column.numbers.tolist()
-    names = row_fingerprints(np.array(values, dtype=object)[:, None])
-    places = {name: _unit_hash(name, int(record.seed or 0)) for name in np.unique(names).tolist()}
-    return np.flatnonzero([places[name] < _fraction(record) for name in names.tolist()])
+    names = row_fingerprints(ColumnTable((_column(rows, record),)))
+    return np.flatnonzero(_unit_hashes(names, int(record.seed or 0)) < _fraction(record))
 
 
 def _earliest(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
     column = _column(rows, record)
-    times = np.array(column.texts, dtype=str) if column.numbers is None else column.numbers
-    if column.texts is not None:
-        numbers = [parse_number(text or "") for text in column.texts]
-        times = times if None in numbers else np.array(numbers, dtype=np.float64)
+    times = _times(Words.of(column.texts or ())) if column.numbers is None else column.numbers
     count = min(round(_fraction(record) * rows.n_rows), rows.n_rows - 1)
     return np.flatnonzero(times < np.sort(times)[count])
+
+
+def _times(texts: Words) -> NDArray[Any]:
+    """Return the numbers that texts write out or, if some write none, the place of each in their order."""
+    used, places = np.unique(texts.places, return_inverse=True)
+    words = [texts.words[place] for place in used.tolist()]
+    numbers = read_numbers(words)
+    if not np.isnan(numbers).any():
+        return np.asarray(numbers[places])
+    ranks = np.empty(len(words), dtype=np.int64)
+    ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
+    return np.asarray(ranks[places])
 
 
 def _column(rows: LabelledRows, record: SplitRecord) -> Column:
@@ -148,8 +154,12 @@ def _column(rows: LabelledRows, record: SplitRecord) -> Column:
     if name not in (column_names(rows.X) or ()):
         raise ShapeError(f"The rows of the prior are told by column {name!r:.60}, which the table has not.")
     (column,) = read_columns(rows.X, [name])
-    missing = np.isnan(column.numbers).any() if column.numbers is not None else None in (column.texts or ())
-    if missing:
+    if column.numbers is not None:
+        absent = np.isnan(column.numbers)
+    else:
+        words = Words.of(column.texts or ())
+        column, absent = replace(column, texts=words), words.places < 0
+    if absent.any():
         raise DomainError(f"Column {name!r:.60} tells the rows of the prior, and holds missing values.")
     return column
 
@@ -158,9 +168,11 @@ def _fraction(record: SplitRecord) -> float:
     return positive_real("fraction", record.fraction)
 
 
-def _unit_hash(name: int, seed: int) -> float:
-    digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") / 2.0**64
+def _unit_hashes(names: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each name, which the seed decides."""
+    digest = hashlib.sha256(f"split:{seed}".encode()).digest()
+    key = np.frombuffer(digest[:8], dtype="<u8").astype(np.uint64)
+    return np.asarray((stir(names ^ key) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
 RULES: dict[str, Callable[[LabelledRows, SplitRecord], NDArray[np.int64]]] = {

@@ -23,7 +23,6 @@ from pbgnet.certificates.data import (
     count_duplicates,
     fingerprint_split,
     note_on_near_copies,
-    row_fingerprints,
     unchanged_data,
 )
 from pbgnet.certificates.format import (
@@ -82,7 +81,7 @@ def check_answers(case: AnswersCase) -> Outcome:
         return Outcome(
             expected, told, False, "it is not the exported network that was counted; pass it itself"
         )
-    with unchanged_data(case.X, case.y):
+    with unchanged_data(case.X, case.y, case.facts):
         again = ask(case.model, case.asked_rows, case.classes)
     if again.size != certified.predictions.size:
         return Outcome(expected, f"{again.size} answers", False)
@@ -112,7 +111,7 @@ def check_losses(case: AnswersCase) -> Outcome:
         )
         note = f"not computed again: that the {stated} has these values is taken on trust; pass {wanted}"
         return Outcome(expected, expected, True, note, trusted=True)
-    with unchanged_data(case.X, case.y):
+    with unchanged_data(case.X, case.y, case.facts):
         again = measure_losses(loss, case.model, case.asked_rows, case.true_labels).values
     if again.size != stored.values.size:
         return Outcome(expected, f"{again.size} values", False)
@@ -157,8 +156,8 @@ def check_rows(case: AnswersCase) -> Outcome:
 
 def check_duplicates(case: AnswersCase) -> Outcome:
     """Count again the rows that repeat another; near copies are on trust."""
-    found = count_duplicates(row_fingerprints(case.X))
-    near = note_on_near_copies(row_fingerprints(case.X, rounding="six digits"), found)
+    found = count_duplicates(case.facts.exact)
+    near = note_on_near_copies(case.facts.near, found)
     return compare_duplicates(case.certificate.inputs.n_duplicates, found, near)
 
 

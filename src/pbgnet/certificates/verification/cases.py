@@ -17,6 +17,7 @@ from pbgnet.certificates.data import (
     LabelledRows,
     PreparedTable,
     Split,
+    TableFacts,
     fingerprint_features,
     target_values,
 )
@@ -96,6 +97,11 @@ class Case:
     def claimed_groups(self) -> tuple[str, ...]:
         """The groups that the certificate says certified rows have."""
         return () if self.certificate.groups is None else self.certificate.groups.claimed
+
+    @functools.cached_property
+    def facts(self) -> TableFacts:
+        """What one walk through the rows finds."""
+        return TableFacts.of(self.X)
 
     @functools.cached_property
     def n_rows(self) -> int:
@@ -182,7 +188,7 @@ class NetworkCase(Case):
     @functools.cached_property
     def rows(self) -> LabelledRows:
         """The data as they are given."""
-        return LabelledRows(self.X, self.y)
+        return LabelledRows(self.X, self.y, self.facts)
 
     @functools.cached_property
     def table(self) -> PreparedTable:
@@ -302,7 +308,7 @@ class FittedCase(AnswersCase):
     @functools.cached_property
     def rows(self) -> LabelledRows:
         """The data as they are given."""
-        return LabelledRows(self.X, self.y)
+        return LabelledRows(self.X, self.y, self.facts)
 
     @functools.cached_property
     def asked_rows(self) -> Any:

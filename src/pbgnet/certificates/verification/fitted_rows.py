@@ -1,10 +1,6 @@
 """Checks of `verify` of a classifier that was fitted on some rows of a table and counted on the others."""
 
-from pbgnet.certificates.data import (
-    count_duplicates,
-    note_on_near_copies,
-    row_fingerprints,
-)
+from pbgnet.certificates.data import count_duplicates, note_on_near_copies
 from pbgnet.certificates.verification.cases import FittedCase, Outcome, compare_duplicates, same
 from pbgnet.certificates.verification.origin import settled_claims
 
@@ -25,8 +21,7 @@ def check_rows(case: FittedCase) -> Outcome:
 
 def check_duplicates(case: FittedCase) -> Outcome:
     """Count again the certified rows that repeat another row of the table; near copies are on trust."""
-    split, exact = case.split, case.rows.fingerprints
-    rounded = row_fingerprints(case.X, rounding="six digits")
+    split, exact, rounded = case.split, case.rows.fingerprints, case.rows.near_fingerprints
     found = count_duplicates(exact[split.certified_rows], exact[split.prior_rows])
     near = note_on_near_copies(rounded[split.certified_rows], found, rounded[split.prior_rows])
     return compare_duplicates(case.certificate.inputs.n_duplicates, found, near)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pbgnet.certificates.data import (
     DataFingerprints,
     fingerprint_columns,
-    fingerprint_features,
     fingerprint_labels,
     fingerprint_rows,
 )
@@ -66,7 +65,7 @@ def check_data(case: Case) -> Outcome:
 def check_features(case: Case) -> Outcome:
     """Fingerprint the values of all rows."""
     detail = "a value, or the order of rows or columns, differs from the table given to fit"
-    return same(case.certificate.fingerprints.features, fingerprint_features(case.X), detail)
+    return same(case.certificate.fingerprints.features, case.facts.features, detail)
 
 
 def check_labels(case: Case) -> Outcome:

@@ -17,7 +17,7 @@ def check_answers(case: AnswersCase) -> Outcome:
     expected = f"the {len(stored)} answers that are stored"
     if case.model is None:
         return not_asked(expected)
-    with unchanged_data(case.X, case.y):
+    with unchanged_data(case.X, case.y, case.facts):
         again = ask_labels(case.model, case.asked_rows, stored.shape[1])
     if again.shape != stored.shape:
         return Outcome(expected, f"{len(again)} answers", False)

@@ -1,0 +1,174 @@
+"""Tables of any kind, walked through once: a bounded number of cells at a time, numbers apart from words."""
+
+import functools
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.preprocessing import (
+    ColumnTable,
+    Words,
+    as_numbers,
+    column_names,
+    column_parts,
+    is_frame,
+    is_source,
+    read_numbers,
+)
+from pbgnet.validation import check_readable
+
+# An array is walked through in parts of about this many numbers.
+PART_CELLS = 1 << 20
+
+DIGEST_BYTES = 32
+
+
+class WordCells:
+    """The texts of a column in one part: a SHA-256 for each word, and the place of each row's word.
+
+    A missing text has a digest of zeros, which is the last.
+    """
+
+    def __init__(self, texts: Sequence[str | None]) -> None:
+        words = Words.of(texts)
+        self.words, self.places = words.words, words.places
+        if len(self.words) > len(self.places):  # those of a dictionary that stand in other parts
+            found, self.places = np.unique(np.append(-1, self.places), return_inverse=True)
+            self.words = [self.words[place] for place in found[1:].tolist()]
+            self.places = self.places[1:] - 1
+        self.digests = word_digests(self.words)
+
+    @functools.cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number that each word writes out, NaN where it writes none, and last for a missing text."""
+        return np.append(read_numbers(self.words), math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePart:
+    """Some rows of a table, column by column.
+
+    Attributes
+    ----------
+    n_rows : int
+    numbers : ndarray of float64, shape (k, n_rows)
+        The columns of numbers, with one kind of NaN.
+    places : ndarray of int64, shape (k,)
+        Where they stand among all columns.
+    words : mapping of int to WordCells
+        The other columns, by their places.
+    """
+
+    n_rows: int
+    numbers: NDArray[np.float64]
+    places: NDArray[np.int64]
+    words: Mapping[int, WordCells]
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePart:
+    """Some rows of a sparse matrix, in canonical form: no entry twice, no zeros, in order.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_array
+    """
+
+    matrix: Any
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+
+def table_parts(X: Any, names: Sequence[str] | None = None) -> Iterator[TablePart | SparsePart]:  # noqa: N803
+    """Walk through the rows of a table.
+
+    An array of numbers and truth values alone is numbers, whatever its type. Any other table is read column
+    by column, as preprocessing reads it.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray, scipy sparse matrix, list of rows or source
+    names : sequence of str, optional
+        The columns of a frame that count, in this order, where it has all of them.
+    """
+    check_readable("X", X)
+    if hasattr(X, "tocsr"):
+        yield from _sparse_parts(X)
+        return
+    if is_frame(X) or is_source(X):
+        yield from map(_of_columns, column_parts(X, chosen_columns(X, names)))
+        return
+    # A list is read cell by cell: one text in it must not turn the numbers of other rows into texts.
+    array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    numbers = array if array.dtype.kind in "biuf" else as_numbers(array)
+    if numbers is None:
+        yield from map(_of_columns, column_parts(array))
+    else:
+        yield from _array_parts(numbers)
+
+
+def chosen_columns(X: Any, names: Sequence[str] | None) -> Sequence[str] | None:  # noqa: N803
+    """Return the names of the columns that count: those given, if a table has all of them; else None."""
+    return names if names is not None and set(names) <= set(column_names(X) or ()) else None
+
+
+def column_shape(X: Any, names: Sequence[str] | None = None) -> tuple[int, ...]:  # noqa: N803
+    """Return the shape of the rows that `table_parts` walks through: of images, more than one number."""
+    chosen = chosen_columns(X, names)
+    if chosen is not None:
+        return (len(chosen),)
+    shape = X.shape if hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
+    return tuple(int(size) for size in shape[1:])
+
+
+def word_digests(words: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the SHA-256 of each word as four numbers, and four zeros last, for a missing one."""
+    digests = [hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest() for word in words]
+    digests.append(bytes(DIGEST_BYTES))
+    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, DIGEST_BYTES // 8)
+
+
+def _of_columns(table: ColumnTable) -> TablePart:
+    numbers = {k: column.numbers for k, column in enumerate(table.parts) if column.numbers is not None}
+    words = {k: WordCells(column.texts or ()) for k, column in enumerate(table.parts) if k not in numbers}
+    n_rows = table.shape[0]
+    stacked = np.empty((len(numbers), n_rows), dtype="<f8")
+    for row, values in zip(stacked, numbers.values(), strict=True):
+        row[:] = values
+    return TablePart(n_rows, _one_nan(stacked), np.array(list(numbers), dtype=np.int64), words)
+
+
+def _array_parts(array: NDArray[Any]) -> Iterator[TablePart]:
+    rows = array.reshape(len(array), math.prod(array.shape[1:]))
+    places = np.arange(rows.shape[1])
+    step = max(1, PART_CELLS // max(1, rows.shape[1]))
+    for start in range(0, len(rows), step):
+        turned = np.array(rows[start : start + step].T, dtype="<f8", order="C")
+        yield TablePart(turned.shape[1], _one_nan(turned), places, {})
+
+
+def _sparse_parts(matrix: Any) -> Iterator[SparsePart]:
+    csr = matrix.tocsr()
+    n_rows = csr.shape[0]
+    step = max(1, PART_CELLS * n_rows // max(csr.nnz, n_rows, 1))
+    for start in range(0, n_rows, step):
+        part = csr[start : start + step].astype("<f8", copy=True)
+        part.sum_duplicates()
+        part.eliminate_zeros()
+        part.sort_indices()
+        _one_nan(part.data)
+        yield SparsePart(part)
+
+
+def _one_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give all NaN the same bits, in place."""
+    values[np.isnan(values)] = np.nan
+    return values
