@@ -1,4 +1,4 @@
-"""Tables in files: read with one idea of what is missing, written whole or not at all."""
+"""Tables in files, read with one idea of what is missing."""
 
 import difflib
 from collections.abc import Collection, Sequence
@@ -9,7 +9,6 @@ from pbgnet.cli.cells import first_infinity, parse_labels
 from pbgnet.exceptions import (
     DomainError,
     LabelError,
-    OutputExistsError,
     ShapeError,
     UnknownNameError,
 )
@@ -48,23 +47,6 @@ def read_table(
     if frame.shape[0] == 0:
         raise ShapeError(f"{path} has no rows, only a header.")
     return frame
-
-
-def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -> None:
-    """Write a table in the format its extension names; an interrupted write leaves what was there."""
-    from pbgnet.files import replace_file
-
-    kind = kind_of_file(path)
-    if path.exists() and (path.is_dir() or not overwrite):
-        raise OutputExistsError(f"{path} exists already; choose another place, or pass --overwrite.")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(2, "there is no such folder", str(path.parent))
-    with replace_file(path) as temporary:
-        if kind == "parquet":
-            frame.to_parquet(temporary, index=False)
-        else:
-            compression = "gzip" if kind == "csv.gz" else None
-            frame.to_csv(temporary, index=False, compression=compression, lineterminator="\n")
 
 
 def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":

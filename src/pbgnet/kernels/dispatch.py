@@ -32,6 +32,10 @@ KERNELS = {
         "numba": "pbgnet.kernels.binned.binned_numba",
         "triton": "pbgnet.kernels.binned.binned_triton",
     },
+    "bits": {
+        "torch": "pbgnet.kernels.bits.bits_torch",
+        "numba": "pbgnet.kernels.bits.bits_numba",
+    },
     "fourier": {
         "torch": "pbgnet.kernels.fourier_torch",
         "numba": "pbgnet.kernels.fourier_numba",
