@@ -40,10 +40,8 @@ class Words(Sequence[str | None]):
         """Read texts in any form; those that are words already stay as they are."""
         if isinstance(texts, cls):
             return texts
-        known: dict[str | None, int] = dict.fromkeys(texts, MISSING)
-        known.pop(None, None)
-        words = [str(word) for word in known]
-        known.update(zip(words, range(len(words)), strict=True))
+        words = [str(text) for text in dict.fromkeys(texts) if text is not None]
+        known: dict[str | None, int] = {word: place for place, word in enumerate(words)}
         known[None] = MISSING
         return cls(words, np.fromiter(map(known.__getitem__, texts), dtype=np.int64, count=len(texts)))
 
