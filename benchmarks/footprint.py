@@ -52,13 +52,15 @@ def run_measured(command: Sequence[str], *, n_threads: int) -> Footprint:
             output, errors = process.communicate()
         seconds = time.perf_counter() - start
     if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed with exit code {process.returncode}:\n{errors[-2000:]}")
+        raise RuntimeError(
+            f"{' '.join(command)} failed with exit code {process.returncode}:\n{errors[-2000:]}"
+        )
     return Footprint(seconds, peaks[0], peaks[1], output)
 
 
 @contextmanager
 def watched() -> Iterator[list[float]]:
-    """Watch this process and those it starts; at the end the list holds most bytes of its own, and resident."""
+    """Watch this process and those it starts; in the end the list has its most bytes, own and resident."""
     with _watching(os.getpid()) as peaks:
         yield peaks
 

@@ -1,10 +1,8 @@
 """The tables for many rows: ``python -m benchmarks scale``. Files are made by `benchmarks.scale_data`."""
 
-import io
 import json
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +27,8 @@ def from_file_to_certificate(effort: Effort) -> Table:
         "From Parquet to certificate: `pbgnet train`, one hidden layer of 100",
         ("rows", "columns", "workers", "minutes", "own memory, MB", "with mapped files, MB", "bound"),
         notes=[
-            "Mixed types with gaps; label noise of 5 %. Own memory is that of all processes together, without pages of "
-            "mapped files, which the system may drop.",
+            "Mixed types with gaps; label noise of 5 %. Own memory is that of all processes together, without "
+            "pages of mapped files, which the system may drop.",
         ],
     )
     n_rows = 20_000 if effort.quick else 10_000_000
@@ -69,7 +67,13 @@ def beside_boosting(effort: Effort) -> Table:
         ratios = [one[how]["seconds"] / one["boosting"]["seconds"] for one in rounds]
         last = rounds[-1][how]
         most = max(one[how]["bytes"] for one in rounds)
-        cells = (float(np.median(seconds)), float(np.median(ratios)), most / size, last["error"], last.get("bound"))
+        cells = (
+            float(np.median(seconds)),
+            float(np.median(ratios)),
+            most / size,
+            last["error"],
+            last.get("bound"),
+        )
         table.add(n_rows, n_columns, how, *cells)
     return table
 

@@ -11,8 +11,9 @@ import typer
 from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS, CODES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.launch import launchable
-from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
+from pbgnet.cli.options import Compare, Debug, Json, Missing, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.workflow import train_model
@@ -269,7 +270,7 @@ def reading_of(given: dict[str, Any]) -> TableReading:
 @launchable
 @command
 def train(
-    data: Data,
+    data: SeveralData,
     target: Target,
     out: Out,
     hidden: Hidden = ["auto"],  # noqa: B006 (typer copies it)
@@ -316,7 +317,7 @@ def train(
     """
     given = dict(locals())
     trained = train_model(
-        data,
+        GivenTables.of(data),
         reading_of(given),
         out,
         **{name: given[name] for name in OF_THE_RUN},
@@ -325,7 +326,7 @@ def train(
     )
     if trained is None:  # another worker writes and prints
         return Result({}, lambda: None)
-    following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
+    following = f"pbgnet verify {shlex.quote(str(out))} {GivenTables.of(data)}"
 
     def show() -> None:
         if not quiet:

@@ -29,7 +29,7 @@ from pbgnet.certificates.data.indicators import (
 )
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
-from pbgnet.certificates.data.labels import Classes, Label, label_values
+from pbgnet.certificates.data.labels import Classes, Label, distinct_labels, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
 from pbgnet.certificates.data.row_hashes import row_fingerprints
 from pbgnet.certificates.data.split import Split, draw_prior_rows
@@ -55,6 +55,7 @@ __all__ = [
     "code_for",
     "count_duplicates",
     "describe_data",
+    "distinct_labels",
     "draw_prior_rows",
     "earliest_by",
     "fingerprint_array",
