@@ -45,6 +45,7 @@ from pbgnet.certificates.data import (
     label_values,
     read_groups,
     row_fingerprints,
+    rows_to_fit,
     target_values,
 )
 from pbgnet.certificates.format import (
@@ -172,6 +173,7 @@ __all__ = [
     "round_down",
     "round_up",
     "row_fingerprints",
+    "rows_to_fit",
     "save_model",
     "save_predictions",
     "score_quantity",
