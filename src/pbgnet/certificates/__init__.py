@@ -46,6 +46,7 @@ from pbgnet.certificates.data import (
     label_values,
     read_groups,
     row_fingerprints,
+    rows_to_fit,
     target_values,
 )
 from pbgnet.certificates.format import (
@@ -174,6 +175,7 @@ __all__ = [
     "round_down",
     "round_up",
     "row_fingerprints",
+    "rows_to_fit",
     "save_model",
     "save_predictions",
     "score_quantity",

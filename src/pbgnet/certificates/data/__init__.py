@@ -19,6 +19,7 @@ from pbgnet.certificates.data.fingerprints import (
     fingerprint_tensors,
     unchanged_data,
 )
+from pbgnet.certificates.data.fitting_sample import rows_to_fit
 from pbgnet.certificates.data.groups import Groups, GroupSize, GroupsRecord, group_names, read_groups
 from pbgnet.certificates.data.indicators import (
     code_for,
@@ -74,6 +75,7 @@ __all__ = [
     "note_on_near_copies",
     "read_groups",
     "row_fingerprints",
+    "rows_to_fit",
     "single_columns",
     "target_values",
     "unchanged_data",
