@@ -4,7 +4,7 @@ Everything a step reads or changes stands in tensors on the device, the number o
 included, so that the same code runs eagerly or is captured once and replayed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -78,21 +78,34 @@ class Stepper:
         # The running average looks back about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
 
-    def epoch(self, number: int, rate: Tensor, ramp: Sequence[float]) -> Tensor:
+    def epoch(
+        self,
+        number: int,
+        rate: Tensor,
+        ramp: Sequence[float],
+        before_step: Callable[[], None] = lambda: None,
+    ) -> Tensor:
         """Train for the epoch of a number, which tells its permutation; return its mean loss, shape (R,).
 
-        A learning rate of 0 keeps a replica where it is; the ramp weighs the penalty in each step.
+        A learning rate of 0 keeps a replica where it is; the ramp weighs the penalty in each step. Where
+        `state` stands in the middle of an epoch, the rest of it is trained. `before_step` is called before
+        every step, but for those in a CUDA graph.
         """
         self._order.copy_(self.batches.begin(number))
         self._ramp.copy_(torch.tensor(ramp, dtype=torch.float64))
         self.rate.copy_(rate)
-        self.total.zero_()
-        self._position.zero_()
-        if capturable(self.network, self.batches.data):
+        in_graphs = capturable(self.network, self.batches.data)
+        begun = 0 if in_graphs else int(self._position) % len(self.batches)
+        if not begun:
+            self.total.zero_()
+            self._position.zero_()
+        if in_graphs:
             for n_steps in graph_sizes(len(self.batches)):
                 self._captured(n_steps).replay()
         else:
-            self._take_steps(len(self.batches))
+            for _ in range(begun, len(self.batches)):
+                before_step()
+                self._step()
         return self.total / len(self.batches)
 
     def take(self, replicas: Tensor) -> "Stepper":
@@ -166,7 +179,7 @@ class Stepper:
 
     def _capture(self, n_steps: int) -> None:
         """Record some steps; those that warm up the kernels are undone, also where memory runs out."""
-        state = self._state()
+        state = self.state()
         kept = [tensor.clone() for tensor in state]
         try:
             self._graphs[n_steps] = record_graph(
@@ -189,8 +202,8 @@ class Stepper:
         for _ in range(count):
             self._step()
 
-    def _state(self) -> list[Tensor]:
-        """Every tensor that a step changes."""
+    def state(self) -> list[Tensor]:
+        """Return every tensor that a step changes, itself: training goes on at what is copied into them."""
         optimisers = [self.adam, *self.learning]
         moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
         return [*moments, self.running, self.total, self._counters]
