@@ -96,8 +96,9 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
 def place_of(frame: "pd.DataFrame", path: Path, row: int) -> str:
     """Say where a row stands: its line in a CSV; its number, from 1, in others."""
     index = getattr(frame, "index", None)  # a table that is not held has none
-    told = is_csv(path) and index is not None and index.name == "line"
-    return f"line {index[row]}" if told else f"row {row + 1}"
+    if is_csv(path) and index is not None and index.name == "line":
+        return f"line {index[row]}"
+    return f"row {row + 1}"
 
 
 def check_column(kind: str, name: str, columns: Collection[str]) -> None:
