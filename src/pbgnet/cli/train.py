@@ -16,7 +16,7 @@ from pbgnet.cli.launch import launchable
 from pbgnet.cli.options import Compare, Debug, Json, Missing, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.workflow import train_model
+from pbgnet.cli.workflow import Trained, train_model
 from pbgnet.exceptions import OptionError
 
 CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
@@ -324,9 +324,13 @@ def train(
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )
-    if trained is None:  # another worker writes and prints
+    return _outcome(trained, f"pbgnet verify {shlex.quote(str(out))} {GivenTables.of(data)}", quiet)
+
+
+def _outcome(trained: Trained | None, following: str, quiet: bool) -> Result:
+    """Return what was trained, for people and machines; nothing of a worker that neither writes nor prints."""
+    if trained is None:
         return Result({}, lambda: None)
-    following = f"pbgnet verify {shlex.quote(str(out))} {GivenTables.of(data)}"
 
     def show() -> None:
         if not quiet:

@@ -46,8 +46,8 @@ KERNELS = {
         "triton": "pbgnet.kernels.layers_triton",
     },
     "monte_carlo": {
-        "torch": "pbgnet.kernels.monte_carlo_torch",
-        "triton": "pbgnet.kernels.monte_carlo_triton",
+        "torch": "pbgnet.kernels.sampled.monte_carlo_torch",
+        "triton": "pbgnet.kernels.sampled.monte_carlo_triton",
     },
     "permute": {
         "torch": "pbgnet.kernels.orders.permute_torch",

@@ -182,12 +182,13 @@ def begin_phase(kind: str, problem: Problem, settings: object) -> Phase:
     objective, criterion = problem.objective, problem.criterion
     given = [*problem.network.weights, *objective.anchors, *objective.learned(), *criterion.learned()]
     given += [problem.seeds, problem.learning_rate, *_tensors(vars(objective))]
-    given += [] if problem.pools is None else [problem.pools]
+    pools = problem.pools
+    given += [] if pools is None else [pools] if isinstance(pools, Tensor) else _tensors(vars(pools))
     data, rows = problem.data, problem.data.rows
     fixed = [*_tensors(vars(data)), *(() if isinstance(rows, Tensor) else _tensors(vars(rows)))]
     digests = [*map(_check_sum, given), *map(_remembered_sum, fixed)]
     words = [kind, problem.seeds.device.type, settings, type(objective).__name__, criterion.name]
-    words += [problem.rules, problem.augmentation]
+    words += [problem.rules, problem.augmentation, getattr(pools, "blocks", None)]
     return checkpoints.next_phase(" ".join(map(str, (*words, *digests))))
 
 
