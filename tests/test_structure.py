@@ -20,6 +20,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Each room may import from the rooms before it, and everybody from the foundations.
 ROOMS = [
     "preprocessing",
+    "sources",
     "datasets",
     "bounds",
     "kernels",
@@ -43,7 +44,17 @@ ROOMS_OF = {
     "experiments": ["runs", "studies", "comparisons", "tables", "figures", "report", "certificates"],
 }
 """Rooms within a room, and modules that stand beside them, in the order of their imports."""
-FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "stages", "validation"}
+FOUNDATIONS = {
+    "autograd",
+    "choices",
+    "exceptions",
+    "files",
+    "records",
+    "stages",
+    "table_files",
+    "validation",
+    "workers",
+}
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60

@@ -49,6 +49,14 @@ class DamagedFileError(PBGNetError, ValueError):
     """A stored file is missing, truncated, changed or not of the expected form; nothing of it was run."""
 
 
+class ChangedSourceError(DamagedFileError):
+    """A file of a table that is read several times is not the file it was before."""
+
+
+class CacheError(PBGNetError, OSError):
+    """What is kept on disk while a large table is worked on cannot be kept there."""
+
+
 class OutputExistsError(PBGNetError, FileExistsError):
     """Something already stands where a result is to be written, and was left as it is."""
 
@@ -65,12 +73,24 @@ class MissingDataError(PBGNetError, FileNotFoundError):
     """A data set is in no folder that was given, and could not be fetched either."""
 
 
+class MissingLibraryError(PBGNetError, ImportError):
+    """A kind of table was given that an optional library reads, and it is not installed."""
+
+
 class MissingPlotterError(PBGNetError, ImportError):
     """Figures were asked for, and the library that draws them is not installed."""
 
 
 class ClusterError(PBGNetError, ConnectionError):
     """A cluster cannot be reached, or the software for it is not installed."""
+
+
+class WorkerLostError(PBGNetError, ConnectionError):
+    """A worker of a training has died, or has not answered for too long; the others cannot go on alone."""
+
+
+class WorkersDifferError(PBGNetError, RuntimeError):
+    """The workers of a training do not run the same program on the same rows."""
 
 
 class StoreError(PBGNetError, OSError):
@@ -133,6 +153,10 @@ class SlowKernelWarning(PBGNetWarning):
 
 class DamagedCacheWarning(PBGNetWarning):
     """Compiled kernels kept on disk cannot be used, and are compiled anew."""
+
+
+class FileReadingWarning(PBGNetWarning):
+    """A file of a table was read, but not all of it as it stands there."""
 
 
 class UnseenCategoryWarning(PBGNetWarning):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pbgnet.cli.outcome import ExitCode
-from pbgnet.cli.tables import MISSING
+from pbgnet.table_files import MISSING
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 

@@ -10,10 +10,15 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from pbgnet.cli.cells import parse_labels  # noqa: E402
-from pbgnet.cli.outcome import Note  # noqa: E402
-from pbgnet.cli.tables import MISSING, check_finite, read_table, write_table  # noqa: E402
-from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError, ShapeError  # noqa: E402
+from pbgnet.cli.tables import check_finite, read_table  # noqa: E402
+from pbgnet.exceptions import (  # noqa: E402
+    DamagedFileError,
+    DomainError,
+    FileReadingWarning,
+    ShapeError,
+)
 from pbgnet.preprocessing import TablePreprocessor  # noqa: E402
+from pbgnet.table_files import MISSING  # noqa: E402
 
 
 def put(tmp_path, content, name="t.csv"):
@@ -90,13 +95,15 @@ def test_what_is_not_utf8_is_read_as_latin1_byte_by_byte(tmp_path, name):
     def write(text):
         return put(tmp_path, gzip.compress(text) if name.endswith("gz") else text, name)
 
-    with pytest.warns(Note, match="is not UTF-8 text in line 2; what is not is read as Windows-1252"):
+    with pytest.warns(
+        FileReadingWarning, match="is not UTF-8 text in line 2; what is not is read as Windows-1252"
+    ):
         frame = read_table(
             write("Stra\u00dfe,b\nna\u00efve,\u20ac 5\n".encode("cp1252").replace(b"\xdf", b"ss"))
         )
     assert frame.to_numpy().tolist() == [["na\u00efve", "\u20ac 5"]]
     # A byte in one row does not change how another is read.
-    with pytest.warns(Note, match="in line 3"):
+    with pytest.warns(FileReadingWarning, match="in line 3"):
         frame = read_table(write("a\ncaf\u00e9 \u6771\n".encode() + b"caf\xe9\n\x81\n"))
     assert frame["a"].tolist() == ["caf\u00e9 \u6771", "caf\u00e9", "\x81"]
 
@@ -202,7 +209,7 @@ def test_two_columns_of_one_name(tmp_path):
 
 
 def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
-    with pytest.warns(Note, match="--drop unnamed_1"):
+    with pytest.warns(FileReadingWarning, match="--drop unnamed_1"):
         frame = read_table(put(tmp_path, ",b\n0,2\n1,3\n"))
     assert frame.columns.tolist() == ["unnamed_1", "b"]
 
@@ -217,32 +224,6 @@ def test_parquet_keeps_types_and_shows_the_index_as_a_column(tmp_path):
     assert set(read.columns) == {"a", "b", "c", "key"}
     assert read["a"].isna().tolist() == [False, True]
     assert read["c"].dtype == bool
-
-
-@pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])
-def test_written_tables_can_be_read(tmp_path, name):
-    frame = pd.DataFrame({"a": [0.1, 1 / 3], "b": ["x,y", 'q"']})
-    write_table(frame, tmp_path / name)
-    pd.testing.assert_frame_equal(read_table(tmp_path / name, as_text=False), frame)
-    with pytest.raises(OutputExistsError, match="pass --overwrite"):
-        write_table(frame, tmp_path / name)
-    write_table(frame.iloc[:1], tmp_path / name, overwrite=True)
-    assert len(read_table(tmp_path / name)) == 1
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
-    frame = pd.DataFrame({"a": [1]})
-    write_table(frame, tmp_path / "o.csv")
-
-    def half(self, path, **_):
-        path.write_text("a\n")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
-    with pytest.raises(KeyboardInterrupt):
-        write_table(frame, tmp_path / "o.csv", overwrite=True)
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["a\n1\n"]
 
 
 def test_reading_gives_no_warnings_of_its_own(tmp_path):

@@ -19,7 +19,8 @@ from pbgnet.exceptions import (
     UnseenCategoryWarning,
 )
 from pbgnet.preprocessing import DateColumn, NumericColumn, TablePreprocessor, coded, read_numbers
-from pbgnet.preprocessing.dates import choose_layout, date_texts, part_of, read_dates
+from pbgnet.preprocessing.dates import choose_layout, part_of, read_dates
+from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import UNITS, choose_style, parse_number, parse_styled
 
 pd = pytest.importorskip("pandas", reason="frames come from pandas, which is not installed")
@@ -266,7 +267,7 @@ def test_days_times_and_spans():
     times = fit_one([time(8), time(9, 30), None], parse_numbers=False)[0]
     assert (times.layout, times.parts[0].median) == ("time", 8.75)
     typed = np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")
-    assert date_texts(typed) == ["2020-01-01T00:00:00", None]
+    assert list(Moments.read(typed)) == ["2020-01-01T00:00:00", None]
     spans = pd.Series(pd.to_timedelta(["1 h", None, "3 h"]))
     for values in (spans, spans.to_numpy(), [timedelta(hours=1), None, timedelta(hours=3)]):
         assert fit_one(values)[0].median == 7200

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,21 +15,6 @@ INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 LARGE = re.compile(r"e\+?[0-9]{3}")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
-
-
-def clean(cells: Sequence[Any], missing: Collection[str], blank: str | None = None) -> list[str | None]:
-    """Strip texts of blanks; those that mean "missing", and what is no text, become None.
-
-    Empty ones become `blank`.
-    """
-    changed: dict[Any, str | None] = {}
-    for cell in set(cells):  # most columns repeat few texts, and most texts stay as they are
-        text = cell.strip() if isinstance(cell, str) else ""
-        if not text or text in missing:
-            changed[cell] = None if text else blank
-        elif text != cell:
-            changed[cell] = text
-    return [changed.get(cell, cell) for cell in cells] if changed else list(cells)
 
 
 def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.folder import load_record
-from pbgnet.cli.tables import is_csv
 from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError
 from pbgnet.files import read_json, replace_file, standing_folder, write_whole
 from pbgnet.records import Count, OpenProbability, PositiveCount, Record, Sha256
+from pbgnet.table_files import is_csv
 
 if TYPE_CHECKING:
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim

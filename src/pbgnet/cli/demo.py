@@ -9,7 +9,7 @@ from pbgnet.cli.folder import TableReading
 from pbgnet.cli.options import Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.tables import write_table
+from pbgnet.cli.table_writer import write_table
 from pbgnet.cli.verify import show_steps, verify_model
 from pbgnet.cli.workflow import train_model
 
@@ -48,6 +48,7 @@ def demo(
         random_state=0,
         verbose=int(not as_json),
     )
+    assert trained is not None
     report = verify_model(model, data)
     seconds = time.perf_counter() - start
 

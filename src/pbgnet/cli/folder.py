@@ -2,21 +2,24 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pbgnet.cli.outcome import note
-from pbgnet.cli.tables import MISSING, check_column, is_csv, read_table, some
+from pbgnet.cli.tables import check_column, read_table, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
 from pbgnet.files import final_place, standing_folder, write_whole
 from pbgnet.records import Limits, Record, parse_json
+from pbgnet.table_files import MISSING, is_csv
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions
     from pbgnet.preprocessing import TablePreprocessor
+    from pbgnet.sources import RowSource
 
 READING, SCHEMA, VERSION = "table.json", "pbgnet-table", 1
 
@@ -63,6 +66,19 @@ class TableReading(Record):
         """
         marked = self.targets if len(self.targets) > 1 else ()
         return read_table(data, self.missing, as_text=as_text, header=self.header, marked=marked)
+
+    def scan(self, data: Sequence[Path], *, as_text: bool = True) -> "RowSource":
+        """Return tables in files with the same columns as one that is not held.
+
+        But a CSV whose cells are not to be texts is: all of its cells decide together what a column is.
+        """
+        from pbgnet.sources import scan_table
+
+        if as_text or not any(map(is_csv, data)):
+            return scan_table(list(data), missing=self.missing, header=self.header)
+        import pandas as pd
+
+        return scan_table(pd.concat([self.read(path, as_text=False) for path in data], ignore_index=True))
 
     def amended(self, targets: list[str] | None = None, missing: list[str] | None = None) -> "TableReading":
         """Return the same with other columns of labels, if given, and further texts for "missing"."""
@@ -135,16 +151,23 @@ def features(
     frame: "pd.DataFrame", model: "CertifiedModel | CertifiedPredictions", reading: TableReading
 ) -> Any:
     """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
+    table = frame[feature_columns(list(frame.columns), model, reading)]
+    named = getattr(model, "feature_names", None) or model.certificate.fingerprints.columns is not None
+    return table if named else table.to_numpy()
+
+
+def feature_columns(
+    columns: Sequence[str], model: "CertifiedModel | CertifiedPredictions", reading: TableReading
+) -> list[str]:
+    """Return which columns of a table are those of the fitted one, in its order; notes the others."""
     others = {*reading.targets, *reading.dropped}
     names = getattr(model, "feature_names", None)
     if names is None:  # fitted or certified by other means than this command line
-        table = frame[[name for name in frame.columns if name not in others]]
-        return table if model.certificate.fingerprints.columns is not None else table.to_numpy()
-    known = set(names)
-    ignored = [name for name in frame.columns if name not in known and name not in others]
-    if ignored:
+        return [name for name in columns if name not in others]
+    known, there = set(names), set(columns)
+    if ignored := [name for name in columns if name not in known and name not in others]:
         note(f"Ignored, for the model does not know them: {some(ignored)}.")
-    return frame[[name for name in names if name in frame.columns]]
+    return [name for name in names if name in there]
 
 
 def check_new_folder(folder: Path, overwrite: bool) -> None:

@@ -21,6 +21,14 @@ Data = Annotated[
         metavar="DATA", readable=False, help="Table with one row per example: .csv, .csv.gz or .parquet."
     ),
 ]
+SeveralData = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA...",
+        readable=False,
+        help="Tables with the same columns, one row per example: .csv, .csv.gz or .parquet.",
+    ),
+]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", readable=False, help="Folder of a model that train has made.")
 ]

@@ -11,6 +11,7 @@ import typer
 from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS, CODES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
+from pbgnet.cli.launch import launchable
 from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
@@ -190,6 +191,17 @@ DecimalSign = Annotated[
 KeepIds = Annotated[
     bool, typer.Option("--keep-ids", help="Learn also from columns that differ in every row, as names do.")
 ]
+WorkerCount = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=256,
+        metavar="N",
+        help="Train in N processes on this machine, of one thread each; the result is the same. Over several "
+        "machines: torchrun.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No stages, no progress bar, and no output but errors.")]
 
 
@@ -254,6 +266,7 @@ def reading_of(given: dict[str, Any]) -> TableReading:
     return reading.amended(missing=given["missing"])
 
 
+@launchable
 @command
 def train(
     data: Data,
@@ -281,6 +294,7 @@ def train(
     max_epochs: MaxEpochs = None,
     learning_rate: LearningRate = 0.1,
     device: Device = "auto",
+    workers: WorkerCount = 1,
     model: Models = None,
     compare: Compare = False,
     keep: Keep = None,
@@ -309,6 +323,8 @@ def train(
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )
+    if trained is None:  # another worker writes and prints
+        return Result({}, lambda: None)
     following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
 
     def show() -> None:

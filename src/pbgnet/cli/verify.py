@@ -11,8 +11,9 @@ from pbgnet.cli.folder import TableReading, features, load_reading, reads_text
 from pbgnet.cli.label_columns import label_matrix
 from pbgnet.cli.options import Data, Debug, Json, Missing, Model
 from pbgnet.cli.outcome import ExitCode, Result, command, note
-from pbgnet.cli.tables import check_column, is_csv, label_column
+from pbgnet.cli.tables import check_column, label_column
 from pbgnet.exceptions import DamagedFileError, LabelError, OptionError
+from pbgnet.table_files import is_csv
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.folder import TableReading, features, reads_text
-from pbgnet.cli.tables import check_column, is_csv, read_table
+from pbgnet.cli.tables import check_column, read_table
 from pbgnet.cli.verify import read_as_certified
 from pbgnet.exceptions import OptionError, UncertifiedError
+from pbgnet.table_files import is_csv
 
 if TYPE_CHECKING:
     import numpy as np

@@ -92,8 +92,10 @@ def train_model(
     keep_together: str | None = None,
     stages: Stages,
     **parameters: Any,
-) -> Trained:
+) -> Trained | None:
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
+
+    Of several workers the first writes; the others return None.
 
     `models` are names of other classifiers than our networks, of which cross-validation takes the best;
     `groups` is a column whose values are bounded apart, `keep_together` one whose equal values stay together.
@@ -114,11 +116,15 @@ def train_model(
 
     from pbgnet.certificates import CERTIFICATE, FOLDER_FILES
     from pbgnet.files import replace_folder, write_whole
+    from pbgnet.workers import joined
 
     reading, told = _with_groups(reading, frame, X, groups)
     rule = _together(keep_together, parameters)
-    with listening(stages):
+    with listening(stages), joined() as workers:
         pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, told, parameters)
+        workers.barrier()  # nobody leaves while another waits for an answer
+    if not workers.is_first:
+        return None
     stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
     compared = measure_comparison(model, X, y, data) if compare else None

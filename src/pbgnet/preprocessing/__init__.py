@@ -1,7 +1,9 @@
 """From a table of mixed types to numbers, in a way that keeps the proof valid."""
 
 from pbgnet.preprocessing.binned import BinnedTable, CodeBook
+from pbgnet.preprocessing.code_files import HELD_BYTES, room_for
 from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericColumn, coded, finite_numbers
+from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import parse_number, read_numbers
 from pbgnet.preprocessing.parts import PART_ROWS, ColumnTable, column_parts, is_source
 from pbgnet.preprocessing.table_preprocessor import TablePreprocessor
@@ -20,6 +22,7 @@ from pbgnet.preprocessing.tables import (
 from pbgnet.preprocessing.words import Words
 
 __all__ = [
+    "HELD_BYTES",
     "PART_ROWS",
     "BinnedTable",
     "CategoricalColumn",
@@ -27,6 +30,7 @@ __all__ = [
     "Column",
     "ColumnTable",
     "DateColumn",
+    "Moments",
     "NumericColumn",
     "TablePreprocessor",
     "Words",
@@ -44,5 +48,6 @@ __all__ = [
     "parse_number",
     "read_columns",
     "read_numbers",
+    "room_for",
     "take_rows",
 ]

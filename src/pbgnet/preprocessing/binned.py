@@ -6,13 +6,15 @@ look-up per cell (`pbgnet.networks.BinnedRows`).
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import ShapeError
+from pbgnet.preprocessing.code_files import gather_codes
 
 NO_OUTPUT = -1
 
@@ -105,6 +107,15 @@ class CodeBook:
         """What each code adds to the squared length of a row, shape (B,)."""
         return np.asarray(self.value**2 + self.steps_on + (self.other_output >= 0))
 
+    def with_values_times(self, factors: NDArray[np.float64]) -> "CodeBook":
+        """Return a book whose values are multiplied, by one factor for each column, shape (c,)."""
+        return CodeBook(
+            [
+                column if column.values is None else replace(column, values=column.values * factor)
+                for column, factor in zip(self.columns, factors, strict=True)
+            ]
+        )
+
     @property
     def outputs_without_steps(self) -> NDArray[np.int64]:
         """The outputs that are no steps, in order: all that numbers become where they have none."""
@@ -137,7 +148,10 @@ class BinnedTable:
     Attributes
     ----------
     codes : ndarray of uint8 or uint16, shape (n, c)
+        Mapped from a file where there are too many to be held.
     book : CodeBook
+    folder : path or None
+        Where files of rows gathered from mapped codes are to be.
 
     Examples
     --------
@@ -150,6 +164,7 @@ class BinnedTable:
 
     codes: NDArray[Any]
     book: CodeBook
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != self.book.n_columns:
@@ -166,7 +181,11 @@ class BinnedTable:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> "BinnedTable":
-        return BinnedTable(self.codes[rows], self.book)
+        return BinnedTable(gather_codes(self.codes, rows, self.folder), self.book, self.folder)
+
+    def with_book(self, book: CodeBook) -> "BinnedTable":
+        """Return the same codes with a book of as many columns that reads them otherwise."""
+        return BinnedTable(self.codes, book, self.folder)
 
     def toarray(self) -> NDArray[np.float64]:
         """Write out all outputs, float64."""

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError
 from pbgnet.preprocessing.binned import NO_OUTPUT, ColumnBook
-from pbgnet.preprocessing.dates import DAY, LAYOUTS, MOST_DAYS, PARTS, part_of, read_dates
+from pbgnet.preprocessing.dates import LAYOUTS, MOST_DAYS, PARTS, part_of, read_dates
+from pbgnet.preprocessing.moments import DAY
 from pbgnet.preprocessing.numerals import STYLES, UNITS, read_numbers
 from pbgnet.preprocessing.tables import Column
+from pbgnet.preprocessing.thresholds import count_up_to
+from pbgnet.preprocessing.words import MISSING, Words
 from pbgnet.records import Limits, Record
 
 NUMBERS = ("auto", "standard", "range", "steps", "both")
@@ -117,7 +120,7 @@ class NumericColumn(FittedColumn):
         return np.where(absent, self.n_bins, bins) if self.missing else bins
 
     def _bins(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.searchsorted(np.array(self.thresholds), numbers, side="right")
+        return count_up_to(np.array(self.thresholds), numbers)
 
 
 @dataclass(frozen=True)
@@ -151,13 +154,14 @@ class CategoricalColumn(FittedColumn):
         """Return the code of each row, and the values that have no output."""
         n_named = len(self.categories)
         nowhere = n_named + self.rare + self.missing
-        codes: dict[str | None, int] = {category: k for k, category in enumerate(self.categories)}
-        codes[None] = n_named + self.rare if self.missing else nowhere
-        texts = column.texts if column.texts is not None else number_texts(column.numbers)
+        codes = {category: k for k, category in enumerate(self.categories)}
+        texts = Words.of(column.texts if column.texts is not None else number_texts(column.numbers))
         otherwise = n_named if self.rare else nowhere
-        found = np.array([codes.get(text, otherwise) for text in texts], dtype=np.int64)
-        unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(found == nowhere).tolist())
-        return found, ["a missing value" if text is None else repr(text) for text in unknown]
+        absent = n_named + self.rare if self.missing else nowhere
+        found = texts.each(lambda word: codes.get(word, otherwise), absent, np.int64)
+        unknown = found == nowhere
+        gaps = ["a missing value"] if absent == nowhere and (texts.places == MISSING).any() else []
+        return found, [*map(repr, texts.occurring(unknown)), *gaps]
 
 
 @dataclass(frozen=True)
@@ -186,11 +190,11 @@ class DateColumn(FittedColumn):
         """Return the numbers of each part, NaN where there is none, and what was no date."""
         texts = column.texts if column.texts is not None else number_texts(column.numbers)
         seconds = read_dates(texts, self.layout)
-        unknown = dict.fromkeys(texts[row] for row in np.flatnonzero(np.isnan(seconds)).tolist())
+        unknown = Words.of(texts).occurring(np.isnan(seconds)) if np.isnan(seconds).any() else []
         parts = [part_of(which, seconds) for which in self.shown]
         if self.layout == "time":
             parts[0] = seconds / 3600
-        return parts, [repr(text) for text in unknown if text is not None]
+        return parts, [*map(repr, unknown)]
 
     def books(self, numbers: str) -> list[ColumnBook]:
         """Those of the parts; thresholds between days are told as dates."""
@@ -249,8 +253,8 @@ def finite_numbers(
         numbers = np.where(
             np.isnan(column.typed), numbers, np.where(np.isinf(column.typed), np.nan, column.typed)
         )
-    odd = dict.fromkeys(texts[row] for row in np.flatnonzero(np.isnan(numbers)).tolist())
-    return numbers, [repr(text) for text in odd if text is not None]
+    odd = Words.of(texts).occurring(np.isnan(numbers)) if np.isnan(numbers).any() else []
+    return numbers, [*map(repr, odd)]
 
 
 def number_texts(numbers: NDArray[np.float64] | None) -> list[str | None]:

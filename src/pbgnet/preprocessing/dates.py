@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-DAY = 86400.0
+from pbgnet.preprocessing.moments import DAY, Moments
+from pbgnet.preprocessing.words import Words
 
 MOST_DAYS = 3_000_000
 """No day of the years from 1 to 9999 is further from 1970."""
@@ -71,12 +71,14 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
     Dates are as on the clock of whoever wrote them: an offset from UTC is read over. With the year first, as
     tables with types write them, they are read in every layout but "time".
     """
-    fields = dict.fromkeys(text for text in texts if text is not None)
-    matched = {text: _match(text, layout) for text in fields}
-    found = [text for text, match in matched.items() if match is not None]
-    seconds = _seconds([_fields(match) for match in matched.values() if match is not None])
-    known: dict[str | None, float] = dict(zip(found, seconds.tolist(), strict=True))
-    return np.array([known.get(text, math.nan) for text in texts], dtype=np.float64)
+    if isinstance(texts, Moments) and layout != "time":
+        return np.asarray(np.append(texts.seconds, math.nan)[texts.places])
+    read = Words.of(texts)
+    matches = [_match(word, layout) for word in read.words]
+    found = np.full(len(matches) + 1, math.nan)  # the last one stands for missing texts
+    matched = np.array([match is not None for match in matches], dtype=bool)
+    found[:-1][matched] = _seconds([_fields(match) for match in matches if match is not None])
+    return np.asarray(found[read.places])
 
 
 def choose_layout(counts: Iterable[tuple[str, int]]) -> tuple[str, int]:
@@ -98,19 +100,8 @@ def choose_layout(counts: Iterable[tuple[str, int]]) -> tuple[str, int]:
     return best, scores[best]
 
 
-def date_texts(values: NDArray[Any]) -> list[str | None]:
-    """Write dates of numpy as texts, each by itself: 2020-01-31T12:30:00, None where it is missing."""
-    whole = values.astype("datetime64[s]")
-    texts = np.datetime_as_string(whole).astype(object)
-    for row in np.flatnonzero((values != whole) & ~np.isnat(values)).tolist():
-        texts[row] = str(values[row].astype("datetime64[ns]")).rstrip("0")
-    texts[np.isnat(values)] = None
-    found: list[str | None] = texts.tolist()
-    return found
-
-
 def date_text(value: date | time) -> str:
-    """Write a date, a moment or a time of day as text, as `date_texts` does."""
+    """Write a date, a moment or a time of day as text, as `Moments` does."""
     if isinstance(value, time):
         return value.replace(tzinfo=None).isoformat()
     if not isinstance(value, datetime):

@@ -23,6 +23,7 @@ from pbgnet.preprocessing.dates import PARTS, choose_layout, part_of, read_dates
 from pbgnet.preprocessing.numerals import choose_style
 from pbgnet.preprocessing.tables import Column
 from pbgnet.preprocessing.thresholds import choose_thresholds
+from pbgnet.preprocessing.words import Words
 
 MOSTLY = 0.98
 """Share of the cells with a value that make a column of texts one of numbers, or of dates."""
@@ -61,11 +62,12 @@ def fit_column(column: Column, rules: Rules) -> Fitted:
     """
     if column.texts is None:
         return Fitted(_fit_numeric(column, rules))
-    counts = Counter(column.texts)
-    missing = counts.pop(None, 0) > 0
-    if not counts:
+    words = Words.of(column.texts)
+    *counts, n_missing = words.counts.tolist()
+    missing = n_missing > 0
+    texts = {word: count for word, count in zip(words.words, counts, strict=True) if count}
+    if not texts:
         return Fitted(EmptyColumn(column.name, True))
-    texts = {str(text): count for text, count in counts.items()}
     if rules.parse_numbers and not column.categorical and (read := _fit_numerals(column, texts, rules)):
         return read
     may_be_dates = column.dates or (rules.parse_numbers and not column.categorical)
@@ -105,7 +107,7 @@ def _fit_numerals(column: Column, texts: dict[str, int], rules: Rules) -> Fitted
     if not n_read + n_typed or n_read + n_typed < MOSTLY * total:
         return None
     numbers, _ = finite_numbers(column, style, unit)
-    if rules.drop_ids and (_number_the_rows(numbers) or _too_long(numbers, len(set(cells)))):
+    if rules.drop_ids and (_number_the_rows(numbers) or _too_long(numbers, cells)):
         return Fitted(IdColumn(column.name, False))
     return Fitted(_fit_bins(column.name, numbers, rules.max_bins, style, unit), _odd(cells, numbers))
 
@@ -152,9 +154,11 @@ def _number_the_rows(numbers: NDArray[np.float64]) -> bool:
     return np.unique(numbers).size == numbers.size
 
 
-def _too_long(numbers: NDArray[np.float64], n_texts: int) -> bool:
+def _too_long(numbers: NDArray[np.float64], cells: Sequence[str | None]) -> bool:
     """Whether texts differ in all rows and write out whole numbers that floats cannot tell apart."""
-    return n_texts == numbers.size >= FEWEST_NAMED and bool((np.abs(numbers) >= 2.0**53).all())
+    if numbers.size < FEWEST_NAMED or not (np.abs(numbers) >= 2.0**53).all():
+        return False
+    return len(set(cells)) == numbers.size
 
 
 def _fit_bins(

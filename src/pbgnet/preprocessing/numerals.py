@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.words import Words
+
 STYLES = ("plain", "point", "comma")
 """How a column writes its numbers: as programs do (1234.5, 1e3), or as people do, with a decimal point
 (1,234.50) or a decimal comma (1.234,50), thousands apart perhaps, and with a unit."""
@@ -83,20 +85,15 @@ def parse_styled(text: str, style: str) -> tuple[float, str] | None:
 
 def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = "") -> NDArray[np.float64]:
     """Return the number each text writes out, with this unit or none; NaN where it writes out none."""
-    written = [text for text in texts if text is not None]
-    values = _read_quickly(written) if style == "plain" else None
+    read = Words.of(texts)
+    values = _read_quickly(read.words) if style == "plain" else None
     if values is None:
-        parsed = {text: parse_styled(text, style) for text in dict.fromkeys(written)}
-        known = {
-            text: math.nan if found is None or found[1] not in ("", unit) else found[0]
-            for text, found in parsed.items()
-        }
-        values = np.array([known[text] for text in written], dtype=np.float64)
-    if len(written) == len(texts):
-        return values
-    numbers = np.full(len(texts), math.nan)
-    numbers[np.array([text is not None for text in texts], dtype=bool)] = values
-    return numbers
+        parsed = [parse_styled(word, style) for word in read.words]
+        values = np.array(
+            [math.nan if found is None or found[1] not in ("", unit) else found[0] for found in parsed],
+            dtype=np.float64,
+        )
+    return np.asarray(np.append(values, math.nan)[read.places])
 
 
 def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, str, int]:

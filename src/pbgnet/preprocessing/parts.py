@@ -6,10 +6,14 @@ A source is a table that is not held: `pbgnet.sources` has them. It has ``column
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.tables import Column, read_columns
+from pbgnet.preprocessing.words import Words
 from pbgnet.stages import progress
 
 PART_ROWS = 1 << 16
@@ -41,9 +45,34 @@ class ColumnTable:
     def __getitem__(self, name: str) -> Column:
         return self.parts[self.columns.index(name)]
 
+    @classmethod
+    def joined(cls, tables: "Sequence[ColumnTable]") -> "ColumnTable":
+        """Return the rows of tables with the same columns, one table after the other."""
+        return cls(tuple(map(_joined, zip(*(table.parts for table in tables), strict=True))))
+
     def take(self, rows: Any) -> "ColumnTable":
         """Return some rows: a slice, or indices."""
         return ColumnTable(tuple(column.take(rows) for column in self.parts))
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    """Return a column of which parts are given; all of one kind."""
+    first = parts[0]
+    if first.numbers is not None:
+        return replace(first, numbers=np.concatenate([np.asarray(part.numbers) for part in parts]))
+    texts = [part.texts or [] for part in parts]
+    moments = [part for part in texts if isinstance(part, Moments)]
+    typed = [part.typed for part in parts]
+    if any(one is not None for one in typed):
+        absent = [np.full(part.n_rows, np.nan) for part in parts]
+        typed = [gap if one is None else one for one, gap in zip(typed, absent, strict=True)]
+    return replace(
+        first,
+        texts=Moments.joined(moments)
+        if len(moments) == len(texts)
+        else Words.joined([*map(Words.of, texts)]),
+        typed=None if typed[0] is None else np.concatenate([np.asarray(one) for one in typed]),
+    )
 
 
 def is_source(table: Any) -> bool:

@@ -18,6 +18,7 @@ from pbgnet.exceptions import (
     UnseenCategoryWarning,
 )
 from pbgnet.preprocessing.binned import BinnedTable, CodeBook
+from pbgnet.preprocessing.code_files import collect_codes
 from pbgnet.preprocessing.columns import (
     MOST_BINS,
     NUMBERS,
@@ -32,7 +33,15 @@ from pbgnet.preprocessing.columns import (
 from pbgnet.preprocessing.fitting import Rules, fit_column
 from pbgnet.preprocessing.fitting_warnings import fit_warnings, some_columns
 from pbgnet.preprocessing.numerals import DECIMALS
-from pbgnet.preprocessing.tables import Column, check_columns, column_names, first_few, read_columns
+from pbgnet.preprocessing.parts import ColumnTable, column_parts, is_source
+from pbgnet.preprocessing.tables import (
+    Column,
+    check_columns,
+    column_names,
+    count_rows,
+    first_few,
+    read_columns,
+)
 from pbgnet.records import Limits, PositiveCount, Record
 from pbgnet.validation import check_name, positive_int
 
@@ -45,6 +54,9 @@ UNKNOWN = {
     DateColumn.kind: "Not dates, so taken as missing",
 }
 """What becomes of later cells that a column of some kind cannot read."""
+
+Unread = dict[str, dict[str, dict[str, None]]]
+"""Such cells: for a kind of columns, for a column, each different one, in order."""
 
 
 @dataclass(frozen=True)
@@ -187,8 +199,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or ndarray, shape (n, d)
-            The columns of the fitted table; a frame may have them in any order.
+        X : DataFrame, ndarray or source, shape (n, d)
+            The columns of the fitted table; a frame may have them in any order. A source
+            (`pbgnet.sources.scan_table`) is read once, a few thousand rows at a time.
 
         Returns
         -------
@@ -213,23 +226,32 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def encode_array(self, array: NDArray[Any]) -> BinnedTable:
         """Turn rows of an array into codes, its columns by their position whatever they were named."""
         check_is_fitted(self)
-        return self._encode(read_columns(array, [column.name for column in self.columns_]))
+        columns = read_columns(array, [column.name for column in self.columns_])
+        return self._encode(ColumnTable(tuple(columns)))
 
-    def _encode(self, columns: list[Column]) -> BinnedTable:
-        codes = np.empty((_n_rows(columns), self.book_.n_columns), dtype=self._code_type())
-        told: dict[str, dict[str, list[str]]] = {}
-        k = 0
-        for column, fitted in zip(columns, self.columns_, strict=True):
-            parts, unknown = encode_column(fitted, column)
-            for part in parts:
-                codes[:, k] = part
-                k += 1
-            if unknown:
-                told.setdefault(fitted.kind, {})[fitted.name] = unknown
+    def _encode(self, table: Any) -> BinnedTable:
+        """Encode the fitted columns of a table, in their order, and warn once of all that has no output."""
+        told: Unread = {}
+        blocks = (self._encode_part(part, told) for part in column_parts(table))
+        shape, folder = (count_rows(table), self.book_.n_columns), getattr(table, "cache_folder", None)
+        codes = collect_codes(blocks, shape, self._code_type(), folder, mapped=is_source(table))
         if told:
             sentences = [f"{UNKNOWN[kind]}: {_some_values(told[kind])}." for kind in UNKNOWN if kind in told]
-            warnings.warn(" ".join(sentences), UnseenCategoryWarning, stacklevel=2)
-        return BinnedTable(codes, self.book_)
+            warnings.warn(" ".join(sentences), UnseenCategoryWarning, stacklevel=3)
+        return BinnedTable(codes, self.book_, folder)
+
+    def _encode_part(self, part: ColumnTable, told: Unread) -> NDArray[Any]:
+        """Return the codes of a few rows; adds the values that have no output to those of other rows."""
+        codes = np.empty((part.shape[0], self.book_.n_columns), dtype=self._code_type(), order="F")
+        k = 0
+        for column, fitted in zip(part.parts, self.columns_, strict=True):
+            found, unknown = encode_column(fitted, column)
+            for one in found:
+                codes[:, k] = one
+                k += 1
+            if unknown:
+                told.setdefault(fitted.kind, {}).setdefault(fitted.name, {}).update(dict.fromkeys(unknown))
+        return codes
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Turn rows into numbers: float64, shape (n, n_features_out_); see `encode`."""
@@ -321,8 +343,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         most = max(column.n_codes for column in self.book_.columns)
         return next(kind for kind in (np.uint8, np.uint16, np.uint32) if most <= np.iinfo(kind).max + 1)
 
-    def _select(self, X: Any) -> list[Column]:  # noqa: N803
-        """Read the fitted columns from a table, by name, or by position for arrays."""
+    def _select(self, X: Any) -> Any:  # noqa: N803
+        """Return the fitted columns of a table, by name, or by position for arrays; a source stays one."""
         names, found = [column.name for column in self.columns_], column_names(X)
         if found is None and hasattr(self, "feature_names_in_"):
             raise ShapeError(
@@ -331,11 +353,13 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if found is not None:
             check_columns(found, names)
-            return read_columns(X, names)
-        columns = read_columns(X)
+            if is_source(X):
+                return X.select(names)
+        columns = read_columns(X, None if found is None else names)
         if len(columns) != len(names):
             raise ShapeError(f"The fitted table had {len(names)} columns, this one has {len(columns)}.")
-        return columns
+        _n_rows(columns)
+        return ColumnTable(tuple(columns))
 
 
 def _n_rows(columns: Sequence[Column]) -> int:
@@ -348,9 +372,9 @@ def _n_rows(columns: Sequence[Column]) -> int:
     return first.n_rows
 
 
-def _some_values(values: dict[str, list[str]]) -> str:
+def _some_values(values: dict[str, dict[str, None]]) -> str:
     parts = [
-        f"column {name!r}: {first_few(texts, lambda text: text[:60])}"
+        f"column {name!r}: {first_few(list(texts), lambda text: text[:60])}"
         for name, texts in list(values.items())[:3]
     ]
     more = f"; and {len(values) - 3} more columns" if len(values) > 3 else ""

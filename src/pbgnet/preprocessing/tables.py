@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
-from pbgnet.preprocessing.dates import date_text, date_texts
+from pbgnet.preprocessing.dates import date_text
+from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.words import Words
 from pbgnet.validation import check_readable
 
@@ -121,7 +122,9 @@ def as_table(X: Any) -> Any:  # noqa: N803
 
 
 def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some rows of a frame, array or sparse matrix, by position.
+    """Return some rows of a frame, array, sparse matrix or source, by position.
+
+    Those of a source come as columns that are read already, in one pass through it.
 
     Examples
     --------
@@ -133,6 +136,8 @@ def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:
     """
     if hasattr(table, "iloc"):
         return table.iloc[rows]
+    if hasattr(table, "batches") or hasattr(table, "parts"):  # a source, or a `ColumnTable`
+        return table.take(rows)
     if hasattr(table, "tocsr"):
         return table.tocsr()[rows]
     return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
@@ -180,9 +185,11 @@ def first_few(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
 
 
 def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]:
-    """Read the columns of a frame or two-dimensional array, in the order of `names` where given."""
+    """Read the columns of a frame, source or two-dimensional array, in the order of `names` where given."""
     if hasattr(table, "tocsr"):
         raise DtypeError("Sparse matrices hold numbers without gaps and need no table preprocessing.")
+    if hasattr(table, "batches"):  # a source: the columns asked for are held whole
+        table = (table if names is None else table.select(names)).read()
     if hasattr(table, "parts"):  # a `ColumnTable`
         return [table[name] for name in (table.columns if names is None else names)]
     if is_frame(table):
@@ -236,7 +243,7 @@ def _read_column(name: str, column: Any) -> Column:
     if values.dtype.kind in "OT":  # T: numpy's variable-width strings
         return _read_objects(name, values.tolist(), getattr(getattr(column, "dtype", None), "kind", "O"))
     if values.dtype.kind == "M":
-        return Column(name, None, date_texts(values), dates=True)
+        return Column(name, None, Moments.read(values), dates=True)
     if values.dtype.kind == "m":  # a span of time in seconds, NaN where it is missing
         return Column(name, values / np.timedelta64(1, "s"), None)
     raise DtypeError(f"Column {name!r} holds {values.dtype}; convert it, or drop it.")

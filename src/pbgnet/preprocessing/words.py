@@ -63,6 +63,28 @@ class Words(Sequence[str | None]):
     def __iter__(self) -> Iterator[str | None]:
         return iter(self.each(str, None, object).tolist())
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each word occurs, and last how many texts are missing."""
+        n_words = len(self.words)
+        found = np.bincount(self.places + 1, minlength=n_words + 1)
+        return np.append(found[1:], found[0])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Words]") -> "Words":
+        """Return the texts of parts one after the other, with the words of all of them."""
+        known: dict[str, int] = {}
+        places = []
+        for part in parts:
+            new = [known.setdefault(word, len(known)) for word in part.words]
+            places.append(np.append(np.array(new, dtype=np.int64), MISSING)[part.places])
+        return cls(list(known), np.concatenate(places) if places else np.zeros(0, dtype=np.int64))
+
+    def occurring(self, rows: NDArray[np.bool_]) -> list[str]:
+        """Return the words of rows that a mask marks, each once."""
+        marked = np.bincount(self.places[rows] + 1, minlength=len(self.words) + 1)[1:]
+        return [self.words[place] for place in np.flatnonzero(marked).tolist()]
+
     def take(self, rows: slice | NDArray[Any]) -> "Words":
         """Return the texts of some rows; they keep all words."""
         return Words(self.words, self.places[rows])

@@ -15,7 +15,6 @@ from pbgnet.certificates.data.groups import Groups, GroupsRecord
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split import Split
-from pbgnet.preprocessing import BinnedTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +69,9 @@ class PreparedTable:
 
         All that was computed is kept, the codes of the rows too.
         """
-        codes, other = self.features.codes, self._with_inputs(self.inputs.with_numbers(numbers))
+        features, other = self.features, self._with_inputs(self.inputs.with_numbers(numbers))
         assert other.inputs.preprocessor is not None
-        vars(other)["features"] = BinnedTable(codes, other.inputs.preprocessor.book_)
+        vars(other)["features"] = features.with_book(other.inputs.preprocessor.book_)
         return other
 
     def with_temperature(self, temperature: float) -> "PreparedTable":

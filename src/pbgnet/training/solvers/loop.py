@@ -28,11 +28,13 @@ def fit(
     *,
     callbacks: Sequence[Callback] = (),
     ramp: Callable[[float], float] = lambda epoch: 1.0,
+    pace: Callable[[float], float] = lambda epoch: 1.0,
 ) -> None:
     """Minimise an objective by Adam on mini-batches; the network's weights are changed in place.
 
-    The ramp weighs the penalty, as a function of the number of epochs passed. Epochs are recorded under the
-    name of the phase. An interrupt ends the loop; the callbacks then restore what they kept.
+    The ramp weighs the penalty and the pace the rate, as functions of the number of epochs passed, which
+    grows with every step. Epochs are recorded under the name of the phase. An interrupt ends the loop; the
+    callbacks then restore what they kept.
     """
     network, learning_rate, max_epochs = problem.network, problem.learning_rate, course.max_epochs
     augmentation = problem.augmentation
@@ -53,9 +55,9 @@ def fit(
         while state.epoch < max_epochs and not bool(state.finished.all()):
             stepper = _leave_finished_behind(stepper, state, network)
             rate = torch.where(state.finished, 0.0, state.learning_rate)[state.members]
-            weights_of_penalty = [ramp(state.epoch + i / n_steps) for i in range(n_steps)]
+            times = [state.epoch + i / n_steps for i in range(n_steps)]
             with threads_for_steps(stepper.network, batches):
-                loss = stepper.epoch(state.epoch, rate, weights_of_penalty)
+                loss = stepper.epoch(state.epoch, rate, [ramp(t) for t in times], [pace(t) for t in times])
             record = {problem.criterion.name: loss, "penalty": stepper.objective.penalty(stepper.weights)}
             record["objective"] = stepper.objective.value(loss, record["penalty"])
             record |= problem.measure(stepper.network, record)

@@ -1,10 +1,12 @@
 """L-BFGS on the exact objective of a problem, over all rows."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
+from pbgnet.kernels import one_thread
 from pbgnet.training.solvers.journal import Journal
 from pbgnet.training.solvers.lbfgs import minimise_lbfgs
 from pbgnet.training.solvers.problem import Problem
@@ -39,7 +41,8 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
         best[0] = x
         journal.record(phase, iteration, max_iterations, objective=value, loss=loss, penalty=penalty)
 
-    with journal.interruptible():
+    # The vectors of the search are small; the rows are shared out inside, whatever the number of threads.
+    with journal.interruptible(), nullcontext() if best[0].is_cuda else one_thread():
         best[0] = minimise_lbfgs(
             evaluate,
             best[0],

@@ -1,0 +1,102 @@
+"""Codes of tables that are larger than memory: kept in files without a name, and mapped from there.
+
+Such a file is gone with the last array that looks into it, however its process ends.
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.exceptions import CacheError
+
+HELD_BYTES = 64 * 2**20
+"""Codes that take no more than this are held in memory."""
+
+GATHERED_ROWS = 1 << 16
+"""Rows that are gathered from a file at a time."""
+
+
+def collect_codes(
+    blocks: Iterable[NDArray[Any]],
+    shape: tuple[int, int],
+    dtype: Any,
+    folder: Path | None = None,
+    *,
+    mapped: bool = True,
+) -> NDArray[Any]:
+    """Return blocks of rows, one after the other: in memory if they are small, else mapped from a file.
+
+    A mapped array can be written to like any other; what is written stays in memory.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray
+        Taken one at a time.
+    shape : tuple of int
+        Of all of them together.
+    dtype : dtype
+    folder : path, optional
+        Where the file is to be; in the system's folder of temporary files unless given.
+    mapped : bool
+        Whether a file may be used; False for rows of a table that is held itself.
+
+    Raises
+    ------
+    CacheError
+        If the disk is too full; nothing of the file is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing.code_files import collect_codes
+    >>> collect_codes([np.ones((2, 1)), np.zeros((1, 1))], (3, 1), np.uint8).ravel()
+    array([1, 1, 0], dtype=uint8)
+    """
+    n_bytes = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    if n_bytes <= HELD_BYTES or not mapped:
+        held, start = np.empty(shape, dtype=dtype), 0
+        for block in blocks:
+            held[start : start + len(block)] = block
+            start += len(block)
+        return held
+    place = Path(folder or tempfile.gettempdir())
+    with room_for(place, n_bytes), tempfile.TemporaryFile(dir=place) as file:
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
+        file.flush()
+        return np.memmap(file, dtype=dtype, mode="c", shape=shape)
+
+
+def gather_codes(codes: NDArray[Any], rows: Any, folder: Path | None = None) -> NDArray[Any]:
+    """Return some rows of codes; many rows of mapped ones are mapped from a file of their own."""
+    if not isinstance(codes, np.memmap) or isinstance(rows, slice | int):
+        some: NDArray[Any] = codes[rows]
+        return some
+    places = np.asarray(rows)
+    places = np.flatnonzero(places) if places.dtype == np.bool_ else places
+    blocks = (codes[places[k : k + GATHERED_ROWS]] for k in range(0, len(places), GATHERED_ROWS))
+    return collect_codes(blocks, (len(places), codes.shape[1]), codes.dtype, folder)
+
+
+@contextmanager
+def room_for(folder: Path, n_bytes: int) -> Iterator[None]:
+    """Raise `CacheError` if a folder cannot take so many bytes, before any is written or as it fills."""
+    told = f"The cache of the table needs {n_bytes / 1e6:.0f} MB in {folder}"
+    advice = "Make room, or name a folder on another disk: scan_table(..., cache_folder=...)."
+    try:
+        free = shutil.disk_usage(folder).free
+        if free < n_bytes:
+            raise CacheError(f"{told}, and the disk has {free / 1e6:.0f} MB left. {advice}")
+        yield
+    except OSError as error:
+        if isinstance(error, CacheError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT):
+            raise
+        raise CacheError(f"{told}: {os.strerror(error.errno)}. {advice}") from error

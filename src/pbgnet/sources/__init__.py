@@ -1,0 +1,9 @@
+"""Tables larger than memory: files that are read again and again, a few thousand rows at a time."""
+
+from pbgnet.sources.csv_files import CsvFile
+from pbgnet.sources.file_damage import damage_named
+from pbgnet.sources.parquet_files import read_parquet
+from pbgnet.sources.row_source import RowSource
+from pbgnet.sources.scanning import scan_table
+
+__all__ = ["CsvFile", "RowSource", "damage_named", "read_parquet", "scan_table"]

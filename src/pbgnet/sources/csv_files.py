@@ -1,0 +1,195 @@
+"""CSV files, some thousand rows at a time: cells are texts, so that no row decides how others are read."""
+
+import csv
+import functools
+import io
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pbgnet.preprocessing import PART_ROWS, Column, ColumnTable, Words
+from pbgnet.sources.encodings import SNIFFED_BYTES, open_utf8, read_start
+from pbgnet.sources.file_damage import check_header
+from pbgnet.table_files import MISSING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file and how it is read.
+
+    Attributes
+    ----------
+    path : Path
+        Gzipped if its name ends so.
+    missing : sequence of str
+        Texts that mean "missing".
+    header : bool
+        Whether the first row names the columns; they are column_1, column_2 and so on otherwise.
+    marked : collection of str
+        Columns in which an empty cell is an empty text, and not missing.
+    """
+
+    path: Path
+    missing: Sequence[str] = MISSING
+    header: bool = True
+    marked: Collection[str] = field(default=())
+
+    @functools.cached_property
+    def separator(self) -> str:
+        """What separates the cells."""
+        start = read_start(self.path)
+        return _delimiter(start) if self.header else _delimiter_of_rows(start)
+
+    @functools.cached_property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        with open_utf8(self.path, warn=False) as file:
+            first = self._read(file, header=None, nrows=1, dtype=str).iloc[0]
+        if self.header:
+            return check_header(self.path, [str(name).strip() for name in first])
+        return [f"column_{place}" for place in range(1, len(first) + 1)]
+
+    def chunks(self) -> Iterator[ColumnTable]:
+        """Walk through the rows; cells are stripped of blanks."""
+        names, markers = self.columns, set(self.missing)
+        with open_utf8(self.path) as file:
+            reader = self._read(file, **self._names(), dtype=object, chunksize=PART_ROWS, low_memory=False)
+            while (chunk := self._next(reader)) is not None:
+                yield ColumnTable(
+                    tuple(
+                        Column(name, None, clean(chunk[name], markers, "" if name in self.marked else None))
+                        for name in names
+                    )
+                )
+
+    def text_frame(self) -> "pd.DataFrame":
+        """Return all rows as a frame of texts, None where one is missing; the index tells their lines."""
+        import pandas as pd
+
+        chunks = [*self.chunks()]
+        n_rows = sum(chunk.shape[0] for chunk in chunks)
+        lines = self.lines(n_rows)
+        index = pd.RangeIndex(1, n_rows + 1, name="row") if lines is None else pd.Index(lines, name="line")
+        columns = {name: texts_of(chunks, name) for name in self.columns}
+        return pd.DataFrame({name: pd.Series(texts, index, dtype=object) for name, texts in columns.items()})
+
+    def typed_frame(self) -> "pd.DataFrame":
+        """Return all rows; a column holds numbers where all its cells are such.
+
+        One cell then decides how all the others are read.
+        """
+        gaps = {
+            name: [text for text in self.missing if text or name not in self.marked] for name in self.columns
+        }
+        with open_utf8(self.path) as file:
+            return self._read(file, **self._names(), na_values=gaps, low_memory=False)
+
+    def lines(self, n_rows: int) -> Sequence[int] | None:
+        """Return the line at which each row begins, from 1; None where that cannot be told."""
+        n_lines, last = 0, b""
+        with open_utf8(self.path, warn=False) as file:
+            while block := file.read(SNIFFED_BYTES):
+                n_lines, last = n_lines + block.count(b"\n"), block
+        if n_lines + (not last.endswith(b"\n")) == n_rows + self.header:
+            return range(1 + self.header, 1 + self.header + n_rows)
+        with open_utf8(self.path, warn=False) as file:
+            return self._count_lines(file, n_rows)
+
+    def _count_lines(self, file: Any, n_rows: int) -> list[int] | None:
+        """Tell lines where a row may go on over several; empty lines are no rows."""
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        reader = csv.reader(text, delimiter=self.separator, skipinitialspace=True)
+        starts, start = [], 1
+        try:
+            for cells in reader:
+                if cells not in ([], [""]):
+                    starts.append(start)
+                start = reader.line_num + 1
+        except csv.Error:  # a cell too long for this reader
+            return None
+        starts = starts[int(self.header) :]
+        return starts if len(starts) == n_rows else None
+
+    def _names(self) -> dict[str, Any]:
+        return {"header": 0 if self.header else None, "names": self.columns}
+
+    def _read(self, file: Any, **options: Any) -> Any:
+        import pandas as pd
+
+        with warnings.catch_warnings():
+            # Rows longer than the header would lose their end, or shift.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                file,
+                sep=self.separator,
+                index_col=False,
+                keep_default_na=False,
+                skipinitialspace=True,
+                **options,
+            )
+
+    @staticmethod
+    def _next(reader: Any) -> Any:
+        import pandas as pd
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return next(reader, None)
+
+
+def clean(cells: Any, missing: Collection[str], blank: str | None = None) -> Words:
+    """Strip texts of blanks; those that mean "missing" become None, and empty ones `blank`."""
+    import pandas as pd
+
+    places, found = pd.factorize(cells.to_numpy())
+    words: list[str] = found.tolist()
+    cleaned = [_clean(word, missing, blank) for word in words]
+    if cleaned == words and (blank is None or (places >= 0).all()):
+        return Words(words, places)
+    texts = Words.of([*cleaned, blank])  # the last one is a cell that its row is too short for
+    return Words(texts.words, texts.places[places])
+
+
+def texts_of(chunks: Sequence[ColumnTable], name: str) -> Any:
+    """Return the texts of a column of all chunks, an array of objects."""
+    parts = [np.array([*texts.words, None], dtype=object)[texts.places] for texts in _words(chunks, name)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=object)
+
+
+def _words(chunks: Sequence[ColumnTable], name: str) -> Iterator[Words]:
+    return (Words.of(chunk[name].texts or []) for chunk in chunks)
+
+
+def _clean(text: str, missing: Collection[str], blank: str | None) -> str | None:
+    stripped = text.strip()
+    if not stripped:
+        return blank
+    return None if stripped in missing else stripped
+
+
+def _delimiter(start: str) -> str:
+    """Return what splits the first line into most columns; a comma if nothing does."""
+    header = start.splitlines()[:1] or [""]
+    counts = {mark: len(next(csv.reader(header, delimiter=mark), [])) for mark in DELIMITERS}
+    return max(DELIMITERS, key=lambda mark: counts[mark])
+
+
+def _delimiter_of_rows(start: str) -> str:
+    """Return what splits the first lines into equally many cells; last a comma, which decimals have too."""
+    lines = [line for line in start.splitlines()[:20] if line.strip()]
+    if len(start) > SNIFFED_BYTES // 4 and 1 < len(lines) < 20:
+        lines.pop()  # it may be cut
+    for mark in reversed(DELIMITERS):
+        widths = {len(cells) for cells in csv.reader(lines, delimiter=mark)}
+        if len(widths) == 1 and widths != {1}:
+            return mark
+    return ","

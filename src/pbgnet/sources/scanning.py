@@ -1,0 +1,152 @@
+"""Whatever a table lies in, as a source."""
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pbgnet.exceptions import DamagedFileError, DtypeError
+from pbgnet.preprocessing import is_source
+from pbgnet.sources.csv_files import CsvFile
+from pbgnet.sources.file_damage import damage_named, library
+from pbgnet.sources.held import ArrowSource, FrameSource
+from pbgnet.sources.parquet_files import ParquetFile, ParquetSource
+from pbgnet.sources.row_source import RowSource
+from pbgnet.sources.spooled import CsvSource
+from pbgnet.table_files import ENDINGS, MISSING, is_csv
+
+
+def scan_table(
+    data: Any,
+    *,
+    missing: Sequence[str] = MISSING,
+    header: bool = True,
+    cache_folder: str | os.PathLike[str] | None = None,
+) -> RowSource:
+    """Return a table as a source: it is read again and again, a few thousand rows at a time, and never held.
+
+    Parameters
+    ----------
+    data : path, list of paths, DataFrame, ndarray or pyarrow.Table
+        A Parquet or CSV file; a folder of such; a pattern like ``"data/*.parquet"``; or a list of these.
+        Files of a folder or a pattern follow by name. Places on other file systems of Arrow are told by their
+        URI, such as ``"s3://bucket/folder"``, for Parquet.
+    missing : sequence of str
+        Texts that mean "missing" in a CSV.
+    header : bool, default=True
+        Whether the first row of a CSV names its columns.
+    cache_folder : path, optional
+        Where files are to be that stand for the table while it is worked on: about one byte for each cell,
+        and what is parsed of a CSV. In the system's folder of temporary files unless given. They have no
+        name, and are gone when the process ends, however it ends.
+
+    Returns
+    -------
+    RowSource
+
+    Raises
+    ------
+    DamagedFileError
+        For files that are missing or cannot be read, and patterns that nothing matches.
+    ShapeError, DtypeError
+        If a file has other columns, or another type of one; or there are no rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.sources import scan_table
+    >>> source = scan_table(np.arange(6.0).reshape(3, 2))
+    >>> source.columns, source.shape
+    (('x0', 'x1'), (3, 2))
+    >>> source.drop("x1").take([2, 0])["x0"].numbers.tolist()
+    [4.0, 0.0]
+    """
+    folder = None if cache_folder is None else Path(cache_folder)
+    if isinstance(data, RowSource):
+        return data
+    if hasattr(data, "to_batches") and hasattr(data, "column_names"):
+        return ArrowSource(data, folder)
+    if isinstance(data, str | os.PathLike) or _are_paths(data):
+        return _scan_files(_found(data), missing, header, folder)
+    if is_source(data) or not (hasattr(data, "columns") or hasattr(data, "shape")):
+        raise DtypeError(f"A path, paths or a table is needed, got {type(data).__name__}.")
+    return FrameSource(data, folder)
+
+
+def _scan_files(
+    places: list[tuple[Any, str]], missing: Sequence[str], header: bool, folder: Path | None
+) -> RowSource:
+    kinds = {is_csv(path) for _, path in places}
+    if len(kinds) > 1:
+        raise DamagedFileError(f"{places[0][1]} and others are partly CSV, partly Parquet; use one of them.")
+    paths = [path for _, path in places]
+    if twice := next((path for k, path in enumerate(paths) if path in paths[:k]), None):
+        raise DamagedFileError(f"{twice} is named twice; the rows of a table must be independent draws.")
+    if kinds == {True}:
+        return CsvSource([CsvFile(Path(path), tuple(missing), header) for path in paths], folder)
+    return ParquetSource([ParquetFile.scan(system, path) for system, path in places], folder)
+
+
+def _are_paths(data: Any) -> bool:
+    return isinstance(data, list | tuple) and all(isinstance(one, str | os.PathLike) for one in data)
+
+
+def _found(data: Any) -> list[tuple[Any, str]]:
+    """Return the files that paths, folders and patterns name, and where each of them is."""
+    if not isinstance(data, str | os.PathLike):
+        if not data:
+            raise DamagedFileError("There is no file in an empty list.")
+        return [place for one in data for place in _found(one)]
+    text = os.fspath(data)
+    if "://" in text:
+        return _remote(text)
+    if os.path.isdir(text):
+        return [(_local(), path) for path in _tables_in(text)]
+    if os.path.exists(text):
+        return [(_local(), text)]
+    if not glob.has_magic(text):
+        raise DamagedFileError(f"There is no file {text}.")
+    matching = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    if not matching:
+        raise DamagedFileError(f"No file matches {text}.")
+    return [(_local(), path) for path in matching]
+
+
+def _tables_in(folder: str) -> list[str]:
+    """Return the tables in a folder and those below it, sorted; hidden files and marks are none."""
+    found = [
+        os.path.join(place, name)
+        for place, _, names in os.walk(folder)
+        for name in names
+        if not name.startswith((".", "_")) and name.lower().endswith(tuple(ENDINGS))
+    ]
+    if not found:
+        raise DamagedFileError(f"There is no Parquet or CSV file in the folder {folder}.")
+    return sorted(found)
+
+
+def _remote(uri: str) -> list[tuple[Any, str]]:
+    systems = library("pyarrow.fs", "Files elsewhere")
+    with damage_named(uri):
+        system, path = systems.FileSystem.from_uri(uri)
+        info = system.get_file_info(path)
+        if info.is_file:
+            return [(system, path)]
+        selector = systems.FileSelector(path, recursive=True, allow_not_found=True)
+        found = sorted(
+            one.path
+            for one in system.get_file_info(selector)
+            if one.path.lower().endswith((".parquet", ".pq"))
+        )
+    if not found:
+        raise DamagedFileError(f"There is no Parquet file at {uri}.")
+    return [(system, path) for path in found]
+
+
+def _local() -> Any:
+    """Return the file system of this machine; CSV files need none."""
+    try:
+        return library("pyarrow.fs", "Parquet files").LocalFileSystem()
+    except ImportError:
+        return None

@@ -1,0 +1,37 @@
+"""Files that hold tables: their kinds, by name, and the texts that mean "missing" in a CSV."""
+
+from pathlib import Path
+
+from pbgnet.exceptions import DamagedFileError
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+"""Texts that mean "missing" in a CSV. Among words, missing is a category of its own, so nothing is lost."""
+
+ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def kind_of_file(path: object) -> str:
+    """Return "csv", "csv.gz" or "parquet", by the extension of a file."""
+    name = str(path).lower()
+    for ending, kind in ENDINGS.items():
+        if name.endswith(ending):
+            return kind
+    raise DamagedFileError(
+        f"{path} is not a kind of table known by its extension: use .csv, .csv.gz or .parquet (export "
+        "spreadsheets as CSV, with UTF-8 text)."
+    )
+
+
+def is_csv(path: object) -> bool:
+    """Whether the cells of a table are texts, by its extension."""
+    return kind_of_file(path) != "parquet"
+
+
+def check_file(path: Path) -> None:
+    """Raise `DamagedFileError` if there is no such file, or nothing in it."""
+    if path.is_dir():
+        raise DamagedFileError(f"{path} is a folder, not a table.")
+    if not path.exists():
+        raise DamagedFileError(f"There is no file {path}.")
+    if path.stat().st_size == 0:
+        raise DamagedFileError(f"{path} is empty.")
