@@ -1,8 +1,8 @@
-"""Train the models of the golden folders anew: only where what a certificate means was changed before a release.
+"""Train the models of the golden folders anew, where what a certificate means was changed before a release.
 
-``python tests/golden/make_folders.py [NAME ...]`` replaces weights, preprocessing and certificate of the folders named,
-or of all. Tables stay as they are, and so does ``table.json``, in the words of the version that wrote it, but for the
-fingerprint of the data.
+``python tests/golden/make_folders.py [NAME ...]`` replaces weights, preprocessing and certificate of the
+folders named, or of all. Tables stay as they are, and so does ``table.json``, in the words of the version
+that wrote it, but for the fingerprint of the data.
 """
 
 import json

@@ -57,3 +57,27 @@ def test_words_are_computed_once_each():
     assert found.tolist() == [1, -1, 2, 1, 1]
     assert Words.of(texts) is texts
     assert list(texts) == ["x", None, "y", "x", "x"]
+
+
+def test_numbers_of_other_types_are_float64_in_parts_which_are_no_views():
+    frame = pd.DataFrame({"a": np.arange(3, dtype=np.int8), "b": np.arange(3, dtype=np.float32) / 10})
+    (part,) = column_parts(frame)
+    for found, column in zip(part.parts, read_columns(frame), strict=True):
+        assert found.numbers.dtype == np.float64
+        np.testing.assert_array_equal(found.numbers, column.numbers)
+    part["a"].numbers[0] = 7.0
+    assert frame["a"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_words_that_occur_nowhere_are_left_out_where_they_are_many(dates):
+    if dates:
+        days = np.arange(np.datetime64("2020-01-01"), np.datetime64("2020-03-01"))
+        texts = read_columns(pd.DataFrame({"day": days}))[0].texts.take(np.array([40, 3, 40]))
+    else:
+        texts = Words([f"w{k}" for k in range(60)], np.array([40, -1, 40]))
+    few = texts.compact()
+    assert list(few) == list(texts)
+    assert few.n_words == len(few.words) == (2 if dates else 1) < texts.n_words
+    assert few.compact() is few
+    assert type(few) is type(texts)

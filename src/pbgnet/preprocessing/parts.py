@@ -81,7 +81,7 @@ def is_source(table: Any) -> bool:
 
 
 def column_parts(table: Any, names: Sequence[str] | None = None) -> Iterator[ColumnTable]:
-    """Walk through the rows of a table, at most `PART_ROWS` at a time; those of a table held are views.
+    """Walk through the rows of a table, at most `PART_ROWS` at a time; a table held is not copied as a whole.
 
     A column is of one kind, numbers or texts, in all parts.
     """
@@ -92,6 +92,11 @@ def column_parts(table: Any, names: Sequence[str] | None = None) -> Iterator[Col
             done += part.shape[0]
             progress(done, table.shape[0])
         return
-    whole = ColumnTable(tuple(read_columns(table, names)))
+    whole = ColumnTable(tuple(read_columns(table, names, number_type=None)))
     for start in range(0, whole.shape[0], PART_ROWS):
-        yield whole.take(slice(start, start + PART_ROWS))
+        part = whole.take(slice(start, start + PART_ROWS))
+        yield ColumnTable(tuple(map(_as_float64, part.parts)))
+
+
+def _as_float64(column: Column) -> Column:
+    return column if column.numbers is None else replace(column, numbers=column.numbers.astype(np.float64))

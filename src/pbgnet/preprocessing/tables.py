@@ -184,8 +184,14 @@ def first_few(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
     return ", ".join(map(show, names[:3])) + more
 
 
-def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]:
-    """Read the columns of a frame, source or two-dimensional array, in the order of `names` where given."""
+def read_columns(
+    table: Any, names: Sequence[str] | None = None, *, number_type: type | None = np.float64
+) -> list[Column]:
+    """Read the columns of a frame, source or two-dimensional array, in the order of `names` where given.
+
+    With a `number_type` of None, numbers are views of the table, of its own type: for `column_parts`, which
+    turns them into float64 a part at a time.
+    """
     if hasattr(table, "tocsr"):
         raise DtypeError("Sparse matrices hold numbers without gaps and need no table preprocessing.")
     if hasattr(table, "batches"):  # a source: the columns asked for are held whole
@@ -195,13 +201,14 @@ def read_columns(table: Any, names: Sequence[str] | None = None) -> list[Column]
     if is_frame(table):
         found = column_names(table) or ()
         keys = dict(zip(found, table.columns, strict=True))
-        return [_read_column(name, table[keys[name]]) for name in (found if names is None else names)]
+        order = found if names is None else names
+        return [_read_column(name, table[keys[name]], number_type) for name in order]
     check_readable("The table", table)
     array = np.asarray(table)
     if array.ndim != 2:
         raise ShapeError(f"A table must have rows and columns, got an array of shape {array.shape}.")
     return [
-        _read_column(name, array[:, k])
+        _read_column(name, array[:, k], number_type)
         for k, name in enumerate(names or [f"x{k}" for k in range(array.shape[1])])
     ]
 
@@ -229,7 +236,7 @@ def as_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def _read_column(name: str, column: Any) -> Column:
+def _read_column(name: str, column: Any, number_type: type | None) -> Column:
     """Read a column as numbers, or as texts where it is anything else."""
     values = _values(column)
     if values.ndim != 1:
@@ -237,7 +244,7 @@ def _read_column(name: str, column: Any) -> Column:
     if str(getattr(column, "dtype", "")) == "category":
         return Column(name, None, _texts(name, values.tolist()), categorical=True)
     if values.dtype.kind in "iuf":
-        return Column(name, values.astype(np.float64), None)
+        return Column(name, values if number_type is None else values.astype(number_type), None)
     if values.dtype.kind in "bU":
         return Column(name, None, [str(value) for value in values.tolist()])
     if values.dtype.kind in "OT":  # T: numpy's variable-width strings

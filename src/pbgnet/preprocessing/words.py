@@ -97,6 +97,21 @@ class Words(Sequence[str | None]):
         kept, places = occurring_places(places)
         return Words([self.words[place] for place in kept.tolist()], places)
 
+    @property
+    def n_words(self) -> int:
+        """How many words there are, also those that occur nowhere."""
+        return len(self.words)
+
+    def compact(self) -> "Words":
+        """Return the same texts without words that occur nowhere, if there are more words than texts."""
+        if self.n_words <= len(self):
+            return self
+        found, places = np.unique(np.append(MISSING, self.places), return_inverse=True)
+        return self._with(found[1:], places[1:] - 1)
+
+    def _with(self, kept: NDArray[Any], places: NDArray[Any]) -> "Words":
+        return Words([self.words[place] for place in kept.tolist()], places)
+
     def each(self, compute: Callable[[str], Any], missing: Any, dtype: Any = None) -> NDArray[Any]:
         """Return what a function makes of each row's text, called once for every word."""
         found = np.empty(len(self.words) + 1, dtype=dtype or np.asarray(missing).dtype)

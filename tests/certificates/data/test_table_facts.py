@@ -23,7 +23,7 @@ from pbgnet.certificates.data import (
     single_columns,
     unchanged_data,
 )
-from pbgnet.exceptions import DtypeError
+from pbgnet.exceptions import DtypeError, UncertifiedError
 from pbgnet.preprocessing import Column, ColumnTable, Words
 
 NAMES = ("exact", "float32", "six digits")
@@ -152,6 +152,12 @@ def test_a_source_is_walked_once_for_all_that_is_known_of_its_rows(frame):
     with unchanged_data(source, y, rows.facts) as data:
         assert data == rows.data
     assert source.walks == 1, "nobody can change a source in place"
+    labels = np.array(y)
+    with (
+        pytest.raises(UncertifiedError, match="changed the rows or their labels"),
+        unchanged_data(source, labels),
+    ):
+        labels[0] = 1
 
 
 def test_cases_that_are_numbers_or_write_them_go_to_the_same_side():

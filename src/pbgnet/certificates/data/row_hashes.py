@@ -1,10 +1,10 @@
 """A number of 64 bits for each row: equal for equal rows, whatever container they come in.
 
-The hash of a row is the sum over its cells of a function that stirs all 64 bits of the cell and the place of
-its column: a number is its float64, with one 0 and one NaN; a text is the number that it writes out, or
-the first 64 bits of its SHA-256; what is missing is NaN. Equal rows always have equal hashes. Others share
-one by chance, about once in 2**64 pairs; whoever means to can make such rows, so that nothing but the search
-for equal rows may rest on them.
+The hash of a row is SipHash of the sum over its cells of a function that stirs all 64 bits of the cell and
+the place of its column: a number is its float64, with one 0 and one NaN; a text is the number that it writes
+out, or the first 64 bits of its SHA-256; what is missing is NaN. Equal rows always have equal hashes. Others
+share one by chance, about once in 2**64 pairs; whoever means to can make such rows, so that nothing but the
+search for equal rows may rest on them. A hash does not give its row away to whoever cannot guess it.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data.indicators import target_values
 from pbgnet.certificates.data.labels import distinct_labels
+from pbgnet.certificates.data.siphash import siphash
 from pbgnet.certificates.data.walk import SparsePart, TablePart, WordCells, table_parts
 from pbgnet.exceptions import ShapeError
 from pbgnet.preprocessing import count_rows
@@ -95,6 +96,8 @@ def hash_rows(
             _add(part, roundings, hashes[:, start:end])
     if end != n_rows:
         raise ShapeError(f"The table is said to have {n_rows} rows, but {end} were read.")
+    for sums in hashes:
+        sums[:] = siphash(sums)
     return hashes
 
 

@@ -35,12 +35,8 @@ class WordCells:
     """
 
     def __init__(self, texts: Sequence[str | None]) -> None:
-        words = Words.of(texts)
+        words = Words.of(texts).compact()
         self.words, self.places = words.words, words.places
-        if len(self.words) > len(self.places):  # those of a dictionary that stand in other parts
-            found, self.places = np.unique(np.append(-1, self.places), return_inverse=True)
-            self.words = [self.words[place] for place in found[1:].tolist()]
-            self.places = self.places[1:] - 1
         self.digests = word_digests(self.words)
 
     @functools.cached_property
