@@ -17,7 +17,7 @@ from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UncertifiedEr
 from pbgnet.kernels import threads_for
 from pbgnet.networks import AggregatedNetwork, AnyCode, Code, LabelCode, PreparedRows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
-from pbgnet.validation import refuse_masked
+from pbgnet.validation import check_finite, refuse_masked
 
 TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
 """Largest truncation error of a layer in a certificate."""
@@ -68,7 +68,7 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
         raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
     step = _rows_at_a_time(network)
     with threads_for(min(n, step) * _multiplications(network)):
-        parts = [network.output(prepared(network, x, start, start + step)) for start in range(0, n, step)]
+        parts = [_output(network, prepared(network, x, start, start + step)) for start in range(0, n, step)]
     if not parts:
         return network.architecture.as_output(torch.zeros(0, network.architecture.n_outputs).double())
     return torch.cat(parts)
@@ -306,6 +306,16 @@ def row_count(x: Any) -> int:
         found = type(x).__name__ if shape is None else f"shape {tuple(shape)}"
         raise ShapeError(f"Rows must come as an array of shape (n, d), got {found}.")
     return int(shape[0])
+
+
+def _output(network: AggregatedNetwork, rows: PreparedRows) -> Tensor:
+    """Return G for rows that were checked when they were prepared; every layer would look at all its values.
+
+    What is no number in any layer, because of absurd weights, is none in the end.
+    """
+    output = network.output(rows, validate_args=False)
+    check_finite("The output of the network", output, "Its weights are too large, or no numbers.")
+    return output
 
 
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
