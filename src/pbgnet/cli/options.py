@@ -22,11 +22,11 @@ Data = Annotated[
     ),
 ]
 SeveralData = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="DATA...",
-        readable=False,
-        help="Tables with the same columns, one row per example: .csv, .csv.gz or .parquet.",
+        help="Table with one row per example: .csv, .csv.gz or .parquet. Several files with the same "
+        "columns, a folder of them or a pattern are one table; more than 32 MB are never held in memory.",
     ),
 ]
 Model = Annotated[

@@ -10,6 +10,7 @@ import typer
 from pbgnet.cli.cells import without_formulas
 from pbgnet.cli.console import MOST_CLASSES, echo, pairs
 from pbgnet.cli.folder import TableReading, feature_columns, features, load_reading, reads_text
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.options import Debug, Json, Missing, Model, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages, warned_once
@@ -81,7 +82,7 @@ def predict(
     reading, kept = load_reading(model, loaded).amended(target, missing), list(keep or ())
     with listening(stages := Stages(shown=not as_json)):
         announce("reading")
-        source = reading.scan(data, as_text=reads_text(loaded))
+        source = reading.scan(GivenTables.of(data), as_text=reads_text(loaded))
         _check_names(loaded, source.columns, kept)
         announce("predicting")
         counts = Counter[str]()

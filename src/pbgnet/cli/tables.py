@@ -73,15 +73,18 @@ def refuse_gaps(
 def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
     """Return a column as labels: in a CSV numbers and truth values if all are such, otherwise as read."""
     column = frame[target]
-    texts = column.tolist()
-    if is_csv(path) and all(isinstance(text, str) for text in texts):
+    if is_csv(path) and all(isinstance(text, str) for text in (texts := column.tolist())):
         return parse_labels(texts)
     return column
 
 
 def check_finite(frame: "pd.DataFrame", path: Path) -> None:
-    """Raise `DomainError` if a column of numbers holds infinity; says where."""
-    for name in frame.columns:
+    """Raise `DomainError` if a column of numbers holds infinity; says where.
+
+    Of a table that is not held the rows that columns are learned from are looked at then; infinity in others
+    is taken as missing, with a warning.
+    """
+    for name in frame.columns if hasattr(frame, "index") else ():
         row = first_infinity(frame[name])
         if row is not None:
             raise DomainError(
@@ -92,7 +95,10 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
 
 def place_of(frame: "pd.DataFrame", path: Path, row: int) -> str:
     """Say where a row stands: its line in a CSV; its number, from 1, in others."""
-    return f"line {frame.index[row]}" if is_csv(path) and frame.index.name == "line" else f"row {row + 1}"
+    index = getattr(frame, "index", None)  # a table that is not held has none
+    if is_csv(path) and index is not None and index.name == "line":
+        return f"line {index[row]}"
+    return f"row {row + 1}"
 
 
 def check_column(kind: str, name: str, columns: Collection[str]) -> None:

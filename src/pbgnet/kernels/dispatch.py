@@ -46,8 +46,12 @@ KERNELS = {
         "triton": "pbgnet.kernels.layers_triton",
     },
     "monte_carlo": {
-        "torch": "pbgnet.kernels.monte_carlo_torch",
-        "triton": "pbgnet.kernels.monte_carlo_triton",
+        "torch": "pbgnet.kernels.sampled.monte_carlo_torch",
+        "triton": "pbgnet.kernels.sampled.monte_carlo_triton",
+    },
+    "permute": {
+        "torch": "pbgnet.kernels.orders.permute_torch",
+        "numba": "pbgnet.kernels.orders.permute_numba",
     },
     "step": {
         "torch": "pbgnet.kernels.step_torch",
