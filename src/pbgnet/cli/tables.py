@@ -73,9 +73,10 @@ def refuse_gaps(
 def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
     """Return a column as labels: in a CSV numbers and truth values if all are such, otherwise as read."""
     column = frame[target]
-    if is_csv(path) and all(isinstance(text, str) for text in (texts := column.tolist())):
-        return parse_labels(texts)
-    return column
+    if not is_csv(path):
+        return column
+    texts = column.tolist()
+    return parse_labels(texts) if all(isinstance(text, str) for text in texts) else column
 
 
 def check_finite(frame: "pd.DataFrame", path: Path) -> None:
