@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.__main__ import main
+from benchmarks.predicting import predicting
 from benchmarks.results import replace_section
 from benchmarks.tables import Table
 from benchmarks.timing import Arm, Effort, Sample, side_by_side
@@ -39,6 +40,14 @@ def test_gpu_tables_can_be_made_on_a_cpu(name):
     table = gpu.TABLES[name](QUICK)
     assert len(table.rows) >= 2
     assert all(math.isfinite(number) and number >= 0 for number in numbers(table))
+
+
+def test_all_ways_to_answer_are_measured():
+    pytest.importorskip("onnxruntime")
+    table = predicting(QUICK)
+    assert len(table.rows) == 1
+    assert all(math.isfinite(number) and number > 0 for number in numbers(table))
+    assert len(numbers(table)) == len(table.columns) - 1
 
 
 def test_time_to_a_bound_is_that_of_a_process(tmp_path):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pbgnet.certificates import CertifiedModel, ExportedNetwork, fingerprint_tensors
 from pbgnet.export.metadata import DTYPES
 from pbgnet.export.shipped import ShippedClassifier
-from pbgnet.kernels import threads_for
+from pbgnet.kernels import compute_rows
 from pbgnet.networks import SignNetwork, prepare_rows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import check_finite, check_kind, check_name
@@ -84,15 +84,11 @@ class SignClassifier(ShippedClassifier):
         """
         sizes = self.network.architecture
         rows = self.inputs.features(X, sizes.n_features)
-        n = rows.shape[0]
-        parts = [torch.zeros(0, sizes.n_outputs, dtype=torch.float64)]
-        work = sum(weight.numel() for weight in self.network.weights) * sizes.n_positions
-        with threads_for(float(min(n, CHUNK)) * work):
-            for start in range(0, n, CHUNK):
-                signs = self._answers(rows[start : start + CHUNK])
-                parts.append(signs.reshape(-1, *signs.shape[-2:]).double().mean(0))
-        output = torch.cat(parts).numpy()
-        return output[:, 0] if sizes.n_outputs == 1 else output
+        n, output = rows.shape[0], torch.zeros(0, sizes.n_outputs, dtype=torch.float64)
+        if n:
+            work = sum(weight.numel() for weight in self.network.weights) * sizes.n_positions
+            output = compute_rows(lambda part: self._answers(rows[part]), n, CHUNK, float(n) * work)
+        return np.asarray(output[:, 0] if sizes.n_outputs == 1 else output)
 
     @property
     def exported_network(self) -> ExportedNetwork:
@@ -108,7 +104,7 @@ class SignClassifier(ShippedClassifier):
         return torch.float32 if self.dtype == "float32" else torch.float64
 
     def _answers(self, rows: Any) -> torch.Tensor:
-        """Answer some rows of an array of any kind: shape (..., n, r)."""
+        """Answer some rows of an array of any kind: the mean of all members, shape (n, r)."""
         sizes = self.network.architecture
         if not isinstance(rows, BinnedTable):  # what a preprocessor makes is finite
             numbers = rows.data if hasattr(rows, "tocsr") else rows
@@ -122,4 +118,4 @@ class SignClassifier(ShippedClassifier):
             patches=sizes.patches,
         )
         signs = self.network.output(prepared)
-        return signs.unsqueeze(-1) if sizes.n_outputs == 1 else signs
+        return signs.reshape(-1, len(prepared), sizes.n_outputs).double().mean(0)

@@ -16,38 +16,38 @@ from pbgnet.certificates import certify, certify_by_disagreement, certify_select
 from pbgnet.estimators import PBGNetClassifier
 from pbgnet.exceptions import LabelError, PriorLeakageError, ShapeError, UncertifiedError
 from pbgnet.preprocessing import ColumnTable, read_columns
+from pbgnet.sources import RowSource
 
 
-class FakeSource:
+class FakeSource(RowSource):
     """The rows of a frame, read in batches of odd sizes; tells how many batches were alive at once."""
 
     def __init__(self, frame, sizes=(7, 150, 1, 64)):
-        self.frame, self.sizes = frame, sizes
-        self.columns, self.shape = tuple(frame.columns), frame.shape
-        self.handed_out, self.most_alive = [], 0
-
-    def select(self, names):
-        return FakeSource(self.frame[list(names)], self.sizes)
+        super().__init__(frame.columns, len(frame))
+        self.frame, self.sizes, self.handed_out, self.most_alive = frame, sizes, [], 0
 
     def __getitem__(self, name):
         return self.frame[name]
 
-    def _parts(self):
-        start, k = 0, 0
-        while start < len(self.frame):
-            stop = start + self.sizes[k % len(self.sizes)]
-            yield self.frame.iloc[start:stop].copy()
-            start, k = stop, k + 1
+    def identity(self):
+        return {}
 
     def frames(self):
-        for part in self._parts():
+        for part in self._parts(self.columns):
             self.handed_out.append(weakref.ref(part))
             self.most_alive = max(self.most_alive, sum(each() is not None for each in self.handed_out))
             yield part
 
-    def batches(self):
-        for part in self._parts():
+    def _walk(self, names):
+        for part in self._parts(names):
             yield ColumnTable(tuple(read_columns(part)))
+
+    def _parts(self, names):
+        start, k = 0, 0
+        while start < len(self.frame):
+            stop = start + self.sizes[k % len(self.sizes)]
+            yield self.frame[list(names)].iloc[start:stop].copy()
+            start, k = stop, k + 1
 
 
 def content(certified):
@@ -113,7 +113,7 @@ def test_the_classifier_is_walked_through_once(fitted):
     frame, y = make_frame()
     source = FakeSource(frame)
     certify(fitted, source, y)
-    assert len(source.handed_out) == len(list(source._parts()))
+    assert len(source.handed_out) == len(list(source.batches()))
 
 
 @pytest.mark.parametrize("scores", [{}, {"scores": distance}], ids=["own", "given"])

@@ -17,7 +17,7 @@ from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UncertifiedEr
 from pbgnet.kernels import compute_rows
 from pbgnet.networks import AggregatedNetwork, AnyCode, Code, LabelCode, PreparedRows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
-from pbgnet.validation import refuse_masked
+from pbgnet.validation import check_finite, refuse_masked
 
 TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
 """Largest truncation error of a layer in a certificate."""
@@ -69,7 +69,7 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
     if n == 0:
         return network.architecture.as_output(torch.zeros(0, network.architecture.n_outputs).double())
     return compute_rows(
-        lambda rows: network.output(prepared(network, x, rows.start, rows.stop)),
+        lambda rows: _output(network, prepared(network, x, rows.start, rows.stop)),
         n,
         _rows_at_a_time(network),
         operations=n * _multiplications(network),
@@ -308,6 +308,16 @@ def row_count(x: Any) -> int:
         found = type(x).__name__ if shape is None else f"shape {tuple(shape)}"
         raise ShapeError(f"Rows must come as an array of shape (n, d), got {found}.")
     return int(shape[0])
+
+
+def _output(network: AggregatedNetwork, rows: PreparedRows) -> Tensor:
+    """Return G for rows that were checked when they were prepared; every layer would look at all its values.
+
+    What is no number in any layer, because of absurd weights, is none in the end.
+    """
+    output = network.output(rows, validate_args=False)
+    check_finite("The output of the network", output, "Its weights are too large, or no numbers.")
+    return output
 
 
 def _rows_at_a_time(network: AggregatedNetwork) -> int:
