@@ -27,7 +27,7 @@ def from_file_to_certificate(effort: Effort) -> Table:
         "From Parquet to certificate: `pbgnet train`, one hidden layer of 100",
         ("rows", "columns", "workers", "minutes", "own memory, MB", "with mapped files, MB", "bound"),
         notes=[
-            "Mixed types with gaps; label noise of 5 %. Own memory is that of all processes together, without "
+            "Mixed types with gaps; label noise of 5 %. Own memory is that of all processes, without "
             "pages of mapped files, which the system may drop.",
         ],
     )

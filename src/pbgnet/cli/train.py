@@ -328,7 +328,7 @@ def train(
 
 
 def _outcome(trained: Trained | None, following: str, quiet: bool) -> Result:
-    """Return what was trained, for people and machines; nothing of a worker that neither writes nor prints."""
+    """Return what was trained, for people and machines; nothing of a worker that does not write."""
     if trained is None:
         return Result({}, lambda: None)
 

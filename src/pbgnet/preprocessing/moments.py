@@ -75,11 +75,6 @@ class Moments(Words):
         ]
         return cls(moments, np.concatenate(shifted))
 
-    @property
-    def n_words(self) -> int:
-        """How many moments there are; none is written for that."""
-        return int(self.moments.size)
-
     def _with(self, kept: NDArray[Any], places: NDArray[Any]) -> "Moments":
         return Moments(self.moments[kept], places)
 
