@@ -123,8 +123,7 @@ class Workers:
                 who = f"Workers {', '.join(map(str, names))} have"
             raise WorkerLostError(
                 f"{who} died or cannot be reached, and worker {self.rank} of {self.size} cannot go on alone. "
-                "Start all workers again; with a checkpoint they go on where they were "
-                f"({str(error).splitlines()[0]:.200})."
+                "Start all workers again; with a checkpoint they go on where they were."
             ) from error
 
     def _missing(self) -> list[int]:
