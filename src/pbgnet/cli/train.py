@@ -15,7 +15,7 @@ from pbgnet.cli.launch import launchable
 from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.workflow import train_model
+from pbgnet.cli.workflow import Trained, train_model
 from pbgnet.exceptions import OptionError
 
 CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
@@ -208,7 +208,7 @@ Checkpoint = Annotated[
         "--checkpoint",
         metavar="FOLDER",
         readable=False,
-        help="Keep there what training has reached, every two minutes: one that was ended goes on from there, "
+        help="Keep there what training has reached, every two minutes: one that was ended goes on there, "
         "with the same result. Removed when the model is saved.",
     ),
 ]
@@ -334,9 +334,14 @@ def train(
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )
-    if trained is None:  # another worker writes and prints
+    return _result(trained, data, quiet)
+
+
+def _result(trained: Trained | None, data: Path, quiet: bool) -> Result:
+    """Return what is shown of a training; of one that another worker writes and prints, nothing."""
+    if trained is None:
         return Result({}, lambda: None)
-    following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
+    following = f"pbgnet verify {shlex.quote(str(trained.folder))} {shlex.quote(str(data))}"
 
     def show() -> None:
         if not quiet:
