@@ -8,10 +8,13 @@ import torch
 from pbgnet.workers import Workers, current_workers, joined
 
 TOGETHER = """
+import time
 import torch
-import pbgnet
+import pbgnet.workers
 from pbgnet.exceptions import WorkersDifferError
 from pbgnet.workers import current_workers, joined
+
+pbgnet.workers.PATIENCE = 2.0
 
 with joined() as workers:
     assert current_workers() is workers
@@ -21,6 +24,7 @@ with joined() as workers:
     assert rows.tolist() == [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
     span = workers.span(5)
     assert workers.gather_rows(torch.tensor(span)).tolist() == [0, 1, 2, 3, 4]
+    time.sleep(4 * workers.rank)  # longer than a sum may take
     workers.check_alike({"the rows": "alike"})
     workers.barrier()
     try:
@@ -28,7 +32,6 @@ with joined() as workers:
     except WorkersDifferError as error:
         print(error)
 assert current_workers().size == 1
-pbgnet.__version__ = f"0.{workers.rank}"
 """
 
 OTHER_VERSION = """

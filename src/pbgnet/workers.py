@@ -31,6 +31,9 @@ PATIENCE = 60.0
 MEETING_PATIENCE = 600.0
 """Seconds that a worker waits for the others at the beginning, when some may still be starting."""
 
+PREPARING_PATIENCE = 3600.0
+"""Seconds that a worker waits before facts are compared, when others may still be reading their table."""
+
 LAST_WORDS = 5.0
 """Seconds that those who are left give each other to say that they are."""
 
@@ -95,9 +98,13 @@ class Workers:
             )
 
     def check_alike(self, facts: Mapping[str, str]) -> None:
-        """Raise `WorkersDifferError` unless the facts, by name, are the same for all workers."""
+        """Raise `WorkersDifferError` unless the facts, by name, are the same for all workers.
+
+        Those that come late are waited for.
+        """
         if self.size == 1:
             return
+        self.barrier(PREPARING_PATIENCE)
         told = json.dumps(dict(facts)).encode()
         lines = self.gather_rows(torch.tensor([[len(told)]], dtype=torch.int64))[:, 0].tolist()
         everything = self.gather_rows(torch.frombuffer(bytearray(told), dtype=torch.uint8)).numpy().tobytes()
@@ -123,8 +130,7 @@ class Workers:
                 who = f"Workers {', '.join(map(str, names))} have"
             raise WorkerLostError(
                 f"{who} died or cannot be reached, and worker {self.rank} of {self.size} cannot go on alone. "
-                "Start all workers again; with a checkpoint they go on where they were "
-                f"({str(error).splitlines()[0]:.200})."
+                "Start all workers again; with a checkpoint they go on where they were."
             ) from error
 
     def _missing(self) -> list[int]:

@@ -36,7 +36,7 @@ def test_a_worker_that_is_killed_is_named_and_the_others_end(capfd, monkeypatch)
 
 def test_what_another_than_the_first_had_to_say_is_shown(capfd, monkeypatch):
     monkeypatch.setattr("pbgnet.cli.launch.GRACE", 0.5)
-    program = "sys.exit(0 if rank != '1' else (print('no such file', file=sys.stderr), 3)[1])"
+    program = "time.sleep(60 * (rank == '0')); print('no such file', file=sys.stderr); sys.exit(3)"
     assert launch(worker(program), 2) == 3
     err = capfd.readouterr().err
     assert "no such file" in err

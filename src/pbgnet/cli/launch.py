@@ -127,6 +127,8 @@ def _pass_on(workers: list[subprocess.Popen[bytes]], number: int) -> None:
 def _tell(workers: list[subprocess.Popen[bytes]], failed: int, said: IO[bytes] | None) -> int:
     """Say who failed, and how, unless the first worker has said so itself; return the exit code."""
     code, first = workers[failed].returncode, workers[0].poll()
+    if first == 0:  # it has written and printed everything
+        return int(ExitCode.DONE)
     if code < 0:
         name = signal.Signals(-code).name
         typer.echo(

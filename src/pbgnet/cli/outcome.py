@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import typer
 
 from pbgnet.cli.console import printable
-from pbgnet.exceptions import DamagedFileError, PBGNetError, PBGNetWarning
+from pbgnet.exceptions import DamagedFileError, PBGNetError, PBGNetWarning, TrainingStoppedError
 
 
 class ExitCode(IntEnum):
@@ -129,6 +129,8 @@ def _fail(name: str, kind: str, message: str, code: ExitCode, as_json: bool, tol
 
 
 def _exit_code(error: Exception) -> ExitCode:
+    if isinstance(error, TrainingStoppedError):
+        return ExitCode.INTERRUPTED
     if isinstance(error, DamagedFileError | OSError):
         return ExitCode.FILE_PROBLEM
     return ExitCode.BAD_INPUT if isinstance(error, PBGNetError) or _is_parameter(error) else ExitCode.BUG

@@ -69,7 +69,7 @@ Groups = Annotated[
         "the held-out route. With --drop it is no feature.",
     ),
 ]
-OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together")
+OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together", "checkpoint")
 """Options that are not of the classifier."""
 
 # Options by the name of the parameter they set: of all classifiers, and of networks alone.
@@ -203,6 +203,16 @@ WorkerCount = Annotated[
         "machines: torchrun.",
     ),
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FOLDER",
+        readable=False,
+        help="Keep there what training has reached, every two minutes: one that was ended goes on there, "
+        "with the same result. Removed when the model is saved.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No stages, no progress bar, and no output but errors.")]
 
 
@@ -296,6 +306,7 @@ def train(
     learning_rate: LearningRate = 0.1,
     device: Device = "auto",
     workers: WorkerCount = 1,
+    checkpoint: Checkpoint = None,
     model: Models = None,
     compare: Compare = False,
     keep: Keep = None,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, SplitRecord
     from pbgnet.preprocessing import TablePreprocessor
+    from pbgnet.training import Checkpoints
 
 REPORT = "report.html"
 
@@ -89,6 +91,7 @@ def train_model(
     keep: Path | None = None,
     groups: str | None = None,
     keep_together: str | None = None,
+    checkpoint: Path | None = None,
     stages: Stages,
     **parameters: Any,
 ) -> Trained | None:
@@ -119,7 +122,7 @@ def train_model(
 
     reading, told = _with_groups(reading, frame, X, groups)
     rule = _together(keep_together, parameters)
-    with listening(stages), joined() as workers:
+    with listening(stages), joined() as workers, _kept_in(checkpoint) as kept:
         pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, told, parameters)
         workers.barrier()  # nobody leaves while another waits for an answer
     if not workers.is_first:
@@ -140,8 +143,19 @@ def train_model(
         write_whole(fresh / REPORT, page)
     if keep is not None:
         keep_classifier(pipeline, keep, overwrite)
+    if kept is not None:
+        kept.remove()
     stages.end()
     return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
+
+
+def _kept_in(folder: Path | None) -> AbstractContextManager["Checkpoints | None"]:
+    """Return a context in which what training reaches is kept in a folder, where there is one."""
+    if folder is None:
+        return nullcontext()
+    from pbgnet.training import checkpointing
+
+    return checkpointing(folder, remove=False)
 
 
 def _page(

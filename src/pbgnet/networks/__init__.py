@@ -17,6 +17,7 @@ from pbgnet.networks.inputs import PreparedRows, append_one, as_part_of, prepare
 from pbgnet.networks.layers import Layer, draw_signs
 from pbgnet.networks.losses import linear_loss, zero_one_loss
 from pbgnet.networks.patches import PatchRows, PatchShape
+from pbgnet.networks.row_parts import compute_rows
 from pbgnet.networks.sign_network import SignNetwork, sign
 from pbgnet.networks.sparse import SparseRows
 from pbgnet.networks.tanh import TanhNetwork
@@ -40,6 +41,7 @@ __all__ = [
     "TanhNetwork",
     "append_one",
     "as_part_of",
+    "compute_rows",
     "draw_signs",
     "initial_weights",
     "linear_loss",

@@ -21,7 +21,7 @@ from pbgnet.training.algorithms import (
     fit_ensemble,
     fit_linear,
 )
-from pbgnet.training.solvers import SOLVERS, Course, Journal, Solver, checkpointing
+from pbgnet.training.solvers import SOLVERS, Checkpoints, Course, Journal, Solver, checkpointing
 from pbgnet.training.steps import (
     AUGMENTATIONS,
     Augmentation,
@@ -41,6 +41,7 @@ __all__ = [
     "Augmentation",
     "BoundTerms",
     "Change",
+    "Checkpoints",
     "Course",
     "EnsembleChoice",
     "EnsembleCourse",

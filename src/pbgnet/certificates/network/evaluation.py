@@ -14,8 +14,15 @@ from torch import Tensor
 from pbgnet.aggregation import DEFAULT_TOLERANCE, Fourier
 from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UncertifiedError
-from pbgnet.kernels import compute_rows
-from pbgnet.networks import AggregatedNetwork, AnyCode, Code, LabelCode, PreparedRows, prepare_rows
+from pbgnet.networks import (
+    AggregatedNetwork,
+    AnyCode,
+    Code,
+    LabelCode,
+    PreparedRows,
+    compute_rows,
+    prepare_rows,
+)
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import check_finite, refuse_masked
 

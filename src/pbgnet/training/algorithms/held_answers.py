@@ -12,8 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
 
-from pbgnet.kernels import compute_rows
-from pbgnet.networks import AggregatedNetwork, AnyCode, Code
+from pbgnet.networks import AggregatedNetwork, AnyCode, Code, compute_rows
 from pbgnet.training.steps import TrainingData
 
 # Rows that are answered at a time.

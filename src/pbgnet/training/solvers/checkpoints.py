@@ -58,10 +58,7 @@ class Phase:
         if keeper.stop_requested or time.monotonic() - keeper.written >= keeper.every:
             self._write(read(), done=False)
         if keeper.stop_requested:
-            raise TrainingStoppedError(
-                f"Training was told to stop. {keeper.folder} holds what it had reached; started again with "
-                "the same rows and settings, it goes on from there."
-            )
+            raise keeper.stopped()
 
     def finish(self, read: Callable[[], State]) -> None:
         """Keep what the phase has led to, unless it is as soon done again."""
@@ -76,9 +73,12 @@ class Phase:
         """
         try:
             yield
-        except WorkerLostError:
-            if self._keeper is not None:
-                self._write(read(), done=False)
+        except WorkerLostError as error:
+            if self._keeper is None:
+                raise
+            self._write(read(), done=False)
+            if self._keeper.stop_requested:  # as the other was, which has left a moment earlier
+                raise self._keeper.stopped() from error
             raise
 
     def _write(self, state: State, *, done: bool) -> None:
@@ -117,6 +117,13 @@ class Checkpoints:
         current_workers().check_alike({f"the checkpoint {path.name}": str(digest)})
         return phase
 
+    def stopped(self) -> TrainingStoppedError:
+        """Return what is raised where the fit is asked to stop."""
+        return TrainingStoppedError(
+            f"Training was told to stop. {self.folder} holds what it had reached; started again with the "
+            "same rows and settings, it goes on from there."
+        )
+
     def remove(self) -> None:
         """Remove all that was kept: the fit is done."""
         for path in self.folder.glob("training-*.pt"):
@@ -129,7 +136,7 @@ _current: ContextVar[Checkpoints | None] = ContextVar("pbgnet_checkpoints", defa
 
 
 @contextmanager
-def checkpointing(folder: Any, *, every: float = EVERY) -> Iterator[None]:
+def checkpointing(folder: Any, *, every: float = EVERY, remove: bool = True) -> Iterator[Checkpoints]:
     """Keep what the fit inside a ``with`` statement has reached in a folder, and go on from what is there.
 
     What is kept is written every so many seconds, when SIGTERM asks the process to end, and when another
@@ -141,6 +148,9 @@ def checkpointing(folder: Any, *, every: float = EVERY) -> Iterator[None]:
         Made where it is not there.
     every : float
         Seconds between two writings.
+    remove : bool
+        Whether what was kept is removed once the fit is done; otherwise it is, by the `remove` of what the
+        statement gives, when its result is safe.
 
     Examples
     --------
@@ -165,12 +175,12 @@ def checkpointing(folder: Any, *, every: float = EVERY) -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, stop) if in_main_thread else None
     token = _current.set(checkpoints)
     try:
-        yield
+        yield checkpoints
     finally:
         _current.reset(token)
         if in_main_thread:
             signal.signal(signal.SIGTERM, before)
-    if current_workers().is_first:
+    if remove and current_workers().is_first:
         checkpoints.remove()
 
 

@@ -58,10 +58,11 @@ class ExactSum:
 
     def values(self) -> list[Tensor]:
         """Return the sums."""
-        whole = self._lost[:, None] == 0
+        lost = self._lost[:, None] != 0
         return [
-            torch.where(whole, total.double() * math.ldexp(1.0, -FRACTION_BITS[like.dtype]), torch.nan)
-            .to(like.dtype)
+            total.to(like.dtype)
+            .mul_(math.ldexp(1.0, -FRACTION_BITS[like.dtype]))
+            .masked_fill_(lost, torch.nan)
             .view(like.shape)
             for total, like in zip(self._sums, self._like, strict=True)
         ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from pbgnet.kernels.threads import take_turns
+from pbgnet.kernels import take_turns
 from pbgnet.workers import current_workers
 
 
