@@ -25,7 +25,7 @@ from pbgnet.kernels import (  # noqa: E402
     step_torch,
     step_triton,
 )
-from pbgnet.kernels.sampled import monte_carlo_triton
+from pbgnet.kernels.sampled import monte_carlo_triton  # noqa: E402
 
 DEVICE = "cpu" if INTERPRETED else "cuda"
 FLOATS = [torch.float32, torch.float64]

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from pbgnet.certificates import CertifiedModel, ExportedNetwork, fingerprint_tensors
 from pbgnet.export.metadata import DTYPES
 from pbgnet.export.shipped import ShippedClassifier
-from pbgnet.kernels import compute_rows
-from pbgnet.networks import SignNetwork, prepare_rows
+from pbgnet.networks import SignNetwork, compute_rows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import check_finite, check_kind, check_name
 

@@ -97,11 +97,6 @@ class Words(Sequence[str | None]):
         kept, places = occurring_places(places)
         return Words([self.words[place] for place in kept.tolist()], places)
 
-    @property
-    def n_words(self) -> int:
-        """How many words there are, also those that occur nowhere."""
-        return len(self.words)
-
     def compact(self) -> "Words":
         """Return the same texts without words that occur nowhere, if there are more words than texts."""
         if self.n_words <= len(self):
