@@ -18,7 +18,7 @@ WORLDS ?= 300
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest bench bench-gpu bench-tables soundness fuzz lint format clean
+.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ bench: $(VENV)/.test ## measure how fast training is on the CPU, and write bench
 
 bench-gpu: $(VENV)/.test ## the same on a GPU
 	$(BIN)/python -m benchmarks gpu $(BENCH_ARGS)
+
+# Files of some gigabytes are made in the folder of temporary files, and removed.
+bench-scale: $(VENV)/.test ## measure tables of up to ten million rows (an hour), and write the section of benchmarks/RESULTS.md
+	OMP_NUM_THREADS=2 $(BIN)/python -m benchmarks scale $(BENCH_ARGS)
 
 soundness: $(VENV)/.test ## count wrong certificates in worlds whose truth is known; WORLDS=2000 for more (minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m checks.soundness --worlds $(WORLDS)

@@ -1,4 +1,4 @@
-"""``python -m benchmarks cpu|gpu``: measure, print, and on request write to the file of results."""
+"""``python -m benchmarks cpu|gpu|scale``: measure, print, and on request write to the file of results."""
 
 import argparse
 import sys
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import cpu, gpu, machine
+from benchmarks import cpu, gpu, machine, scale
 from benchmarks.results import RESULTS, replace_section
 from benchmarks.tables import Table
 from benchmarks.timing import Effort
 
-TABLES = {"cpu": cpu.TABLES, "gpu": gpu.TABLES}
-DEVICES = {"cpu": "cpu", "gpu": "cuda"}
+TABLES = {"cpu": cpu.TABLES, "gpu": gpu.TABLES, "scale": scale.TABLES}
+DEVICES = {"cpu": "cpu", "gpu": "cuda", "scale": "cpu"}
 QUICK_ROUNDS = 2
 
 
@@ -57,7 +57,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few repeats and small sizes: does it work?")
     parser.add_argument(
         "--write", nargs="?", type=Path, const=RESULTS, metavar="FILE",
-        help="replace the CPU or the GPU section of a file of results, benchmarks/RESULTS.md unless named",
+        help="replace one section of a file of results, benchmarks/RESULTS.md unless named",
     )  # fmt: skip
     parser.add_argument("--only", nargs="+", metavar="TABLE", help="run these tables alone")
     parser.add_argument("--device", help="for the tables of `gpu`: another device than cuda")
@@ -67,8 +67,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
             parser.error(
                 f"there is no table {name!r}; those of {options.kind}: {', '.join(TABLES[options.kind])}"
             )
-    if options.kind == "cpu" and options.device not in (None, "cpu"):
-        parser.error("the tables of `cpu` run on the CPU")
+    if options.kind != "gpu" and options.device not in (None, "cpu"):
+        parser.error(f"the tables of `{options.kind}` run on the CPU")
     if options.kind == "gpu" and options.device is None and not torch.cuda.is_available():
         parser.error("PyTorch finds no GPU here; --device cpu only sees that the tables work")
     return options

@@ -1,4 +1,4 @@
-"""The file of results: one section for CPUs and one for GPUs, each replaced without touching the other."""
+"""The file of results: sections for CPUs, GPUs and many rows, each replaced without touching the others."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 HEAD = """\
 # Results
 
-Written by `make bench` (the CPU section) and `make bench-gpu` (the GPU section): run them to make this
-file anew. Each replaces its own section and leaves the other alone.
+Written by `make bench` (the CPU section), `make bench-gpu` (the GPU section) and `make bench-scale` (many
+rows): run them to make this file anew. Each replaces its own section and leaves the others alone.
 What is compared is run in turns, A B C, A B C, after a warm-up. A time is the median over the turns; a
 ratio is the median of the ratios of each turn, with its quartiles in brackets. On a busy machine the
 ratios stay true for longer than the times, and wide quartiles say that neither should be trusted.
@@ -20,7 +20,7 @@ ratios stay true for longer than the times, and wide quartiles say that neither 
 backward pass, the slopes of the bound, Adam.
 Networks are named by their widths: 784-10-1 has 784 inputs, 10 hidden neurons and one output.
 """
-SECTIONS = {"cpu": "CPU", "gpu": "GPU"}
+SECTIONS = {"cpu": "CPU", "gpu": "GPU", "scale": "Many rows"}
 ABSENT = "Not measured yet.\n"
 
 
@@ -29,7 +29,7 @@ def replace_section(kind: str, text: str, path: Path = RESULTS) -> None:
 
     Parameters
     ----------
-    kind : {"cpu", "gpu"}
+    kind : {"cpu", "gpu", "scale"}
     text : str
     path : Path
     """

@@ -1,19 +1,23 @@
 """The tables for many rows: ``python -m benchmarks scale``. Files are made by `benchmarks.scale_data`."""
 
 import json
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.footprint import python, run_measured
-from benchmarks.scale_data import write_numbers, write_table
+from benchmarks.predicting import predicting
+from benchmarks.rows_cost import ROWS, exponent, made_rows, row_costs
+from benchmarks.scale_data import write_table
+from benchmarks.scale_figure import draw_costs
 from benchmarks.tables import Table
 from benchmarks.timing import Arm, Effort, side_by_side
+from pbgnet.certificates import LabelledRows, Split
+from pbgnet.preprocessing import TablePreprocessor, take_rows
 from pbgnet.sources import scan_table
 
 __all__ = ["TABLES"]
@@ -32,8 +36,9 @@ def from_file_to_certificate(effort: Effort) -> Table:
         ],
     )
     n_rows = 20_000 if effort.quick else 10_000_000
-    with _folder() as folder:
-        write_table(folder / "data", n_rows=n_rows, n_columns=30, seed=0)
+    with tempfile.TemporaryDirectory(prefix="pbgnet-scale-") as name:
+        folder = Path(name)
+        write_table(folder / "data", n_rows)
         for workers in (1, 2):
             out = folder / f"model-{workers}"
             command = python("-m", "pbgnet", "train", folder / "data", "--target", TARGET, "--hidden", 100)
@@ -54,9 +59,10 @@ def beside_boosting(effort: Effort) -> Table:
         notes=["Two threads each, in turns. Boosting learns from all rows; ours from half, and certifies."],
     )
     n_rows, n_columns = (5_000, 10) if effort.quick else (1_000_000, 50)
-    with _folder() as folder:
-        for name, count in (("train", n_rows), ("few", 2_000), ("test", min(n_rows, 100_000))):
-            write_numbers(folder / f"{name}.parquet", n_rows=count, n_columns=n_columns, seed=len(name))
+    with tempfile.TemporaryDirectory(prefix="pbgnet-scale-") as name:
+        folder = Path(name)
+        for seed, (part, count) in enumerate({"train": n_rows, "few": 2_000, "test": 100_000}.items()):
+            _write_numbers(folder / f"{part}.parquet", count, n_columns, seed)
         rounds = [
             {how: _fit_once(how, folder) for how in ("boosting", "in memory", "streamed")}
             for _ in range(1 if effort.quick else 3)
@@ -91,15 +97,12 @@ def reading_csv(effort: Effort) -> Table:
         "Reading a CSV and preparing it: labels, hashes of rows, codes",
         ("rows", "columns", "what", "seconds", "/ pandas.read_csv"),
     )
-    with _folder() as folder:
-        write_table(folder / "data", n_rows=n_rows, n_columns=30, seed=0)
-        path = folder / "table.csv"
-        pd.read_parquet(folder / "data").to_csv(path, index=False)
-        from benchmarks.scale_steps import prepared
-
+    with tempfile.TemporaryDirectory(prefix="pbgnet-scale-") as name:
+        path = Path(name) / "table.csv"
+        pd.concat(map(pd.read_parquet, write_table(Path(name) / "data", n_rows))).to_csv(path, index=False)
         runs: dict[str, Callable[[], object]] = {
             "pandas.read_csv": lambda: pd.read_csv(path),
-            "read and prepared": lambda: prepared(scan_table(path), TARGET),
+            "read and prepared": lambda: _prepared(scan_table(path)),
         }
         found = side_by_side({name: Arm(run) for name, run in runs.items()}, effort.fewer(), n_warm_up=1)
     for name in runs:
@@ -108,17 +111,40 @@ def reading_csv(effort: Effort) -> Table:
     return table
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="pbgnet-scale-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def cost_of_rows(effort: Effort) -> Table:
+    """What a fit costs as rows grow, and the figure of it."""
+    counts = (1_000, 4_000) if effort.quick else ROWS
+    costs = row_costs(counts)
+    table = Table(
+        "From a table in memory to a certificate, as rows grow",
+        ("rows", "columns", "seconds", "seconds of the processor", "errors on certified rows"),
+        notes=[f"Seconds of the processor grow as rows to the power {exponent(costs):.2f}."],
+    )
+    for cost in costs:
+        table.add(cost.n_rows, 30, cost.seconds, cost.processor_seconds, cost.error_rate)
+    if not effort.quick:
+        draw_costs(costs)
+    return table
+
+
+def _write_numbers(path: Path, n_rows: int, n_columns: int, seed: int) -> None:
+    cells, y = made_rows(n_rows, n_columns, seed)
+    frame = pd.DataFrame(cells, columns=[f"x{k}" for k in range(n_columns)], copy=False)
+    frame.assign(**{TARGET: y}).to_parquet(path, row_group_size=1 << 17)
+
+
+def _prepared(source: Any) -> Any:
+    """Do all that comes before training: labels, hashes of rows, the split, columns, codes."""
+    table = source.drop(TARGET)
+    rows = LabelledRows(table, source[TARGET])
+    split = Split.of_table(rows, fraction=0.5)
+    return TablePreprocessor().fit(take_rows(table, split.prior_rows)).encode(table)
 
 
 TABLES: dict[str, Callable[[Effort], Table]] = {
     "train": from_file_to_certificate,
     "boosting": beside_boosting,
     "csv": reading_csv,
+    "rows": cost_of_rows,
+    "predicting": predicting,
 }
