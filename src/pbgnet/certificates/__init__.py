@@ -43,9 +43,11 @@ from pbgnet.certificates.data import (
     has_several_labels,
     label_names,
     label_values,
+    load_prepared,
     read_groups,
     row_fingerprints,
     rows_to_fit,
+    save_prepared,
     target_values,
 )
 from pbgnet.certificates.format import (
@@ -165,6 +167,7 @@ __all__ = [
     "load_certified",
     "load_model",
     "load_predictions",
+    "load_prepared",
     "make_claim",
     "measure_scores",
     "percent",
@@ -176,6 +179,7 @@ __all__ = [
     "rows_to_fit",
     "save_model",
     "save_predictions",
+    "save_prepared",
     "score_quantity",
     "target_values",
     "verify",
