@@ -70,7 +70,7 @@ def stepper_arm(stepper: Stepper) -> Arm:
     rate = torch.full_like(stepper.running, LEARNING_RATE)
     n_steps, epochs = len(stepper.batches), itertools.count()
     ramp = [1.0] * n_steps
-    return Arm(lambda: stepper.epoch(next(epochs), rate, ramp), n_steps)
+    return Arm(lambda: stepper.epoch(next(epochs), rate, ramp, ramp), n_steps)
 
 
 def sampled_arms(

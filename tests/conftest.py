@@ -4,7 +4,9 @@ import importlib.util
 import os
 import re
 import shutil
+import socket
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -31,6 +33,38 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip("the paper's data sets are not here: set PBGNET_DATA to their folder")
     return folder
+
+
+@pytest.fixture
+def start_workers(tmp_path: Path):
+    """Start a Python program in several processes that meet as workers; return them without waiting."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(program: str, size: int, *arguments: object) -> list[subprocess.Popen[str]]:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        path = tmp_path / "program.py"
+        path.write_text(program, encoding="utf-8")
+        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(size)}
+        own = [{"RANK": str(rank), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"} for rank in range(size)]
+        processes = [
+            subprocess.Popen(
+                [sys.executable, str(path), *map(str, arguments)],
+                env={**os.environ, **meeting, **environment},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for environment in own
+        ]
+        started.extend(processes)
+        return processes
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 class Browser:

@@ -44,7 +44,17 @@ ROOMS_OF = {
     "experiments": ["runs", "studies", "comparisons", "tables", "figures", "report", "certificates"],
 }
 """Rooms within a room, and modules that stand beside them, in the order of their imports."""
-FOUNDATIONS = {"autograd", "choices", "exceptions", "files", "records", "stages", "table_files", "validation"}
+FOUNDATIONS = {
+    "autograd",
+    "choices",
+    "exceptions",
+    "files",
+    "records",
+    "stages",
+    "table_files",
+    "validation",
+    "workers",
+}
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60
@@ -229,7 +239,8 @@ def test_nothing_grows_into_a_drawer(module):
 
 
 def test_every_room_is_known():
-    assert {top_of(module) for module in PATHS if module != "pbgnet"} <= {*ROOMS, *FOUNDATIONS}
+    doors = {"pbgnet", "pbgnet.__main__"}
+    assert {top_of(module) for module in PATHS if module not in doors} <= {*ROOMS, *FOUNDATIONS}
 
 
 def run(code: str) -> str:

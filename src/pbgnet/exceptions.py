@@ -85,6 +85,18 @@ class ClusterError(PBGNetError, ConnectionError):
     """A cluster cannot be reached, or the software for it is not installed."""
 
 
+class WorkerLostError(PBGNetError, ConnectionError):
+    """A worker of a training has died, or has not answered for too long; the others cannot go on alone."""
+
+
+class WorkersDifferError(PBGNetError, RuntimeError):
+    """The workers of a training do not run the same program on the same rows."""
+
+
+class TrainingStoppedError(PBGNetError, RuntimeError):
+    """A training was told to stop, has kept what it had reached, and can go on from there."""
+
+
 class StoreError(PBGNetError, OSError):
     """A store of results cannot be used as asked: another version wrote it, or it cannot be written."""
 

@@ -11,10 +11,12 @@ import typer
 from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS, CODES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
-from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
+from pbgnet.cli.given_tables import GivenTables
+from pbgnet.cli.launch import launchable
+from pbgnet.cli.options import Compare, Debug, Json, Missing, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.workflow import train_model
+from pbgnet.cli.workflow import Trained, train_model
 from pbgnet.exceptions import OptionError
 
 CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
@@ -190,6 +192,17 @@ DecimalSign = Annotated[
 KeepIds = Annotated[
     bool, typer.Option("--keep-ids", help="Learn also from columns that differ in every row, as names do.")
 ]
+WorkerCount = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=256,
+        metavar="N",
+        help="Train in N processes on this machine, of one thread each; the result is the same. Over several "
+        "machines: torchrun.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No stages, no progress bar, and no output but errors.")]
 
 
@@ -254,9 +267,10 @@ def reading_of(given: dict[str, Any]) -> TableReading:
     return reading.amended(missing=given["missing"])
 
 
+@launchable
 @command
 def train(
-    data: Data,
+    data: SeveralData,
     target: Target,
     out: Out,
     hidden: Hidden = ["auto"],  # noqa: B006 (typer copies it)
@@ -281,6 +295,7 @@ def train(
     max_epochs: MaxEpochs = None,
     learning_rate: LearningRate = 0.1,
     device: Device = "auto",
+    workers: WorkerCount = 1,
     model: Models = None,
     compare: Compare = False,
     keep: Keep = None,
@@ -302,14 +317,20 @@ def train(
     """
     given = dict(locals())
     trained = train_model(
-        data,
+        GivenTables.of(data),
         reading_of(given),
         out,
         **{name: given[name] for name in OF_THE_RUN},
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )
-    following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
+    return _outcome(trained, f"pbgnet verify {shlex.quote(str(out))} {GivenTables.of(data)}", quiet)
+
+
+def _outcome(trained: Trained | None, following: str, quiet: bool) -> Result:
+    """Return what was trained, for people and machines; nothing of a worker that neither writes nor prints."""
+    if trained is None:
+        return Result({}, lambda: None)
 
     def show() -> None:
         if not quiet:

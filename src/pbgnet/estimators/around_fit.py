@@ -1,5 +1,6 @@
 """What surrounds a fit: it is whole or nothing, on a device that exists, and warns of what matters."""
 
+import hashlib
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
-from pbgnet.certificates import DUPLICATES_ADVICE, Certificate, CertifiedModel
+from pbgnet.certificates import DUPLICATES_ADVICE, Certificate, CertifiedModel, PreparedTable
 from pbgnet.exceptions import (
     ClassNeverAnsweredWarning,
     ConstantLabelWarning,
@@ -21,6 +22,7 @@ from pbgnet.exceptions import (
     SmallGroupWarning,
 )
 from pbgnet.training import FitResult
+from pbgnet.workers import current_workers
 
 FEWEST_ROWS = 10
 """With fewer rows even a classifier without errors gets a bound of little use: a warning says so, everywhere.
@@ -83,6 +85,24 @@ def warn_of_constant_labels(labels: NDArray[Any], names: Sequence[str]) -> None:
         "answered so.",
         ConstantLabelWarning,
         stacklevel=5,
+    )
+
+
+def check_workers_alike(table: PreparedTable, parameters: dict[str, Any], seeds: Sequence[int]) -> None:
+    """Raise unless all workers that train together are about to do the same."""
+    workers = current_workers()
+    if workers.size == 1:
+        return
+    split = hashlib.sha256(table.split.prior_rows.tobytes()).hexdigest()
+    # Objects, such as a function that changes images, have no text to compare.
+    plain = {name: told for name, told in parameters.items() if isinstance(told, str | float | tuple | list)}
+    workers.check_alike(
+        {
+            "the table": table.fingerprints.data,
+            "the rows of the prior": split,
+            "the settings": str(plain),
+            "the seeds, which random_state settles": str(list(seeds)),
+        }
     )
 
 

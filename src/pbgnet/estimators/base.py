@@ -28,6 +28,7 @@ from pbgnet.certificates import (
     rows_to_fit,
 )
 from pbgnet.estimators.around_fit import (
+    check_workers_alike,
     numbers_in_range,
     refuse_fit_parameters,
     warn_of_few_rows,
@@ -265,6 +266,7 @@ class CertifiedClassifier(CertifiedPredictor):
         terms = self._terms()  # raises before any work is done, as do the next lines
         terms.check_groups(table.groups)
         terms.check_classes(table.inputs.classes.names, table.truth[table.split.certified_rows])
+        check_workers_alike(table, self.get_params(), seeds)
         announce("training")
         result = self._learn(table, seeds[1:])
         announce("certifying")

@@ -3,16 +3,19 @@
 from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
 from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.kernels.nodes import FourierNodes
-from pbgnet.kernels.threads import one_thread, threads_for
+from pbgnet.kernels.row_parts import compute_rows
+from pbgnet.kernels.threads import one_thread, take_turns, threads_for
 
 __all__ = [
     "BACKENDS",
     "PROBES",
     "FourierNodes",
     "backend_for",
+    "compute_rows",
     "find_kernel",
     "nodes_of_reach",
     "one_thread",
+    "take_turns",
     "threads_for",
     "use_backend",
 ]

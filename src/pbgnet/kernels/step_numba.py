@@ -78,6 +78,14 @@ def catoni_slopes(
     return slopes[0], slopes[1], slopes[2]
 
 
+def add_fixed(
+    total: Tensor, values: Tensor, share: float, fraction_bits: int, limit: float, lost: Tensor
+) -> None:
+    """Add a share of some values to sums in whole numbers; see `step_torch.add_fixed`."""
+    arrays = (t.detach().numpy() for t in (total, values, lost))
+    _add_fixed(*arrays, share * 2.0**fraction_bits, float(limit))
+
+
 @compiled
 def _squared_distance(weight, anchor, total, start, stop):  # type: ignore[no-untyped-def]
     for r in range(start, stop):
@@ -112,6 +120,18 @@ def _adam(  # type: ignore[no-untyped-def]
             m[i] = m[i] + rest1 * (slope - m[i])
             v[i] = b2 * v[i] + rest2 * slope * slope
             w[i] -= step * m[i] / (math.sqrt(v[i] * inverse) + epsilon)
+
+
+@compiled_in_order
+def _add_fixed(total, values, lost, factor, limit):  # type: ignore[no-untyped-def]
+    for r in range(len(total)):
+        sums, row = total[r], values[r]
+        n_lost = 0
+        for i in range(len(row)):
+            fits = abs(row[i]) <= limit
+            sums[i] += np.int64(np.rint((np.float64(row[i]) if fits else 0.0) * factor))
+            n_lost += 0 if fits else 1
+        lost[r] += n_lost
 
 
 @compiled_in_order

@@ -131,3 +131,23 @@ def catoni_slopes(
     share = torch.exp(-exponent) / rest
     bound = -torch.expm1(-exponent) / rest
     return c * share, share / n, c * (loss * share - bound * torch.exp(-c) / rest)
+
+
+def add_fixed(
+    total: Tensor, values: Tensor, share: float, fraction_bits: int, limit: float, lost: Tensor
+) -> None:
+    """Add a share of some values to sums that are kept as whole numbers, in place.
+
+    A sum is in units of `2^-fraction_bits`; what is added is rounded to the nearest of them. Where a value is
+    larger than the limit, or not a number, nothing is added and its replica is counted as lost.
+
+    Parameters
+    ----------
+    total : Tensor, int64, contiguous, shape (R, D)
+    values : Tensor, contiguous, shape (R, D)
+    lost : Tensor, int64, shape (R,)
+    """
+    fits = values.abs() <= limit
+    units = (torch.where(fits, values, 0.0).double() * (share * 2.0**fraction_bits)).round()
+    total += units.long()
+    lost += (~fits).sum(dim=1)

@@ -17,6 +17,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+# A few passes over the gradient are not worth a kernel of their own.
+from pbgnet.kernels.step_torch import add_fixed as add_fixed
+
 # Elements per program and round, and rounds after which a replica is given to another program.
 BLOCK = 1024
 ROUNDS = 8

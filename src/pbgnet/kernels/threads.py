@@ -1,10 +1,12 @@
 """Shares the work of a kernel among threads; the kernels release Python's lock while they run."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from itertools import pairwise
+from typing import TypeVar
 
 import torch
 
@@ -18,6 +20,9 @@ LARGE_STEP = 1 << 28
 Where other programs kept both cores busy, steps of 0.03 to 200 million multiplications took 4 to 35 times as
 long with two threads as with one, and steps of 1.6 billion 1.4 times. Two threads cannot gain more than
 a factor of 2."""
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 _pool: ThreadPoolExecutor | None = None
 _at_first: list[int] = []  # how many threads there were before each change that is in force
@@ -80,11 +85,40 @@ def threads_for(multiplications: float) -> Iterator[None]:
     ...     torch.get_num_threads() == before
     True
     """
-    count = 1
-    if multiplications >= LARGE_STEP:
-        count = _at_first[0] if _at_first else torch.get_num_threads()
-    with _threads_set(count):
+    with _threads_set(_all_threads() if multiplications >= LARGE_STEP else 1):
         yield
+
+
+def take_turns(
+    work: Callable[[Iterator[Item]], Found], items: Sequence[Item], operations: float
+) -> list[Found]:
+    """Call `work` on as many threads as pay, each of which takes one item after the other from the same pile.
+
+    Inside, every operation has one thread, so that what becomes of an item does not depend on how many there
+    are; which thread takes it must not matter. Inside of `one_thread` it uses all threads there were before.
+    Returned is what the calls return, in no order.
+    """
+    n_threads = max(1, min(len(items), _all_threads(), int(operations // OPERATIONS_PER_THREAD)))
+    pile, grad_enabled = iter(items), torch.is_grad_enabled()
+
+    def alone() -> Found:
+        torch.set_num_threads(1)  # of this thread, not of others
+        with torch.set_grad_enabled(grad_enabled):
+            return work(pile)
+
+    with one_thread():
+        waiting = [_threads().submit(copy_context().run, alone) for _ in range(n_threads - 1)]
+        try:
+            found = [work(pile)]
+        finally:
+            for future in waiting:
+                future.exception()  # what they use must not go before they are done
+        return found + [future.result() for future in waiting]
+
+
+def _all_threads() -> int:
+    """How many threads there were before any change that is in force."""
+    return _at_first[0] if _at_first else torch.get_num_threads()
 
 
 @contextmanager

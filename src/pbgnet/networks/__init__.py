@@ -13,7 +13,7 @@ from pbgnet.networks.codes import (
     read_code,
 )
 from pbgnet.networks.initialisation import INITIALISATIONS, initial_weights
-from pbgnet.networks.inputs import PreparedRows, append_one, as_part_of, prepare_rows
+from pbgnet.networks.inputs import PreparedRows, append_one, as_part_of, prepare_rows, with_strong_values
 from pbgnet.networks.layers import Layer, draw_signs
 from pbgnet.networks.losses import linear_loss, zero_one_loss
 from pbgnet.networks.patches import PatchRows, PatchShape
@@ -47,5 +47,6 @@ __all__ = [
     "prepare_rows",
     "read_code",
     "sign",
+    "with_strong_values",
     "zero_one_loss",
 ]

@@ -9,10 +9,10 @@ from scipy import sparse
 from torch import Tensor
 
 from pbgnet.exceptions import DomainError, ShapeError
-from pbgnet.networks.binned import BinnedRows
+from pbgnet.networks.binned import BinnedRows, DeviceBook
 from pbgnet.networks.patches import PatchRows, PatchShape
 from pbgnet.networks.sparse import SparseRows
-from pbgnet.preprocessing import BinnedTable
+from pbgnet.preprocessing import BinnedTable, CodeBook
 from pbgnet.validation import check_finite, refuse_masked
 
 PreparedRows = Tensor | SparseRows | BinnedRows | PatchRows
@@ -20,8 +20,8 @@ PreparedRows = Tensor | SparseRows | BinnedRows | PatchRows
 DENSE_OUTPUTS = 16
 """Up to how many outputs per column a CPU multiplies faster than it looks up what codes stand for."""
 
-DENSE_NUMBERS = 1 << 30
-"""How many numbers a GPU, which always multiplies faster, is given written out."""
+DENSE_NUMBERS = {"cpu": 1 << 26, "cuda": 1 << 30}
+"""How many numbers are written out at most; a GPU always multiplies faster than it looks up."""
 
 # Rows of a binned table that are written out at a time.
 BLOCK_ROWS = 4096
@@ -109,6 +109,36 @@ def as_part_of(part: Tensor | BinnedRows, whole: Tensor | BinnedRows) -> tuple[T
     return part * share[:, None], factor
 
 
+def with_strong_values(rows: Tensor | BinnedRows, book: CodeBook) -> tuple[Tensor | BinnedRows, Tensor]:
+    """Multiply the value of each column by the root of the number of its steps.
+
+    A value is one input and its steps are many, so that Adam, which moves every weight by about as much,
+    learns the latter many times faster; with this factor both count about alike. Lengths stay as they are: a
+    network that reads such rows is one that reads the others, with weights times the factors.
+
+    Parameters
+    ----------
+    rows : Tensor or BinnedRows, shape (n, d)
+        Prepared with a constant.
+    book : CodeBook
+        What the rows were before.
+
+    Returns
+    -------
+    rows : Tensor or BinnedRows, shape (n, d)
+    factors : Tensor, shape (d,)
+        Of each input.
+    """
+    factors = np.sqrt(np.maximum(book.n_steps, 1))
+    of_inputs, valued = np.ones(rows.shape[-1]), book.value_output >= 0
+    of_inputs[book.value_output[valued]] = factors[valued]
+    inputs = torch.from_numpy(of_inputs).to(rows.device, rows.dtype)
+    if isinstance(rows, BinnedRows):
+        strong = DeviceBook.of(book.with_values_times(factors), rows.device)
+        return BinnedRows(rows.codes, rows.inverse_length, strong), inputs
+    return rows * inputs, inputs
+
+
 def _constants(rows: Tensor | BinnedRows) -> Tensor:
     """What is left of the constant 1 where rows have length 1."""
     return rows.inverse_length if isinstance(rows, BinnedRows) else rows[:, -1]
@@ -123,9 +153,9 @@ def _dense(x: Any) -> Tensor:
 def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
     """Whether rows are kept as codes: docs/speed.md has the measurements."""
     n_rows, n_outputs = table.shape
-    if device.type == "cuda":
-        return n_rows * n_outputs > DENSE_NUMBERS
-    return n_outputs > DENSE_OUTPUTS * table.book.n_columns
+    if n_rows * n_outputs > DENSE_NUMBERS.get(device.type, DENSE_NUMBERS["cpu"]):
+        return True
+    return device.type != "cuda" and n_outputs > DENSE_OUTPUTS * table.book.n_columns
 
 
 def unit_rows(x: Tensor, intercept: bool) -> Tensor:

@@ -6,7 +6,7 @@ look-up per cell (`pbgnet.networks.BinnedRows`).
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,15 @@ class CodeBook:
     def squares(self) -> NDArray[np.float64]:
         """What each code adds to the squared length of a row, shape (B,)."""
         return np.asarray(self.value**2 + self.steps_on + (self.other_output >= 0))
+
+    def with_values_times(self, factors: NDArray[np.float64]) -> "CodeBook":
+        """Return a book whose values are multiplied, by one factor for each column, shape (c,)."""
+        return CodeBook(
+            [
+                column if column.values is None else replace(column, values=column.values * factor)
+                for column, factor in zip(self.columns, factors, strict=True)
+            ]
+        )
 
     @property
     def outputs_without_steps(self) -> NDArray[np.int64]:

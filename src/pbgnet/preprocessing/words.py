@@ -40,10 +40,10 @@ class Words(Sequence[str | None]):
         """Read texts in any form; those that are words already stay as they are."""
         if isinstance(texts, cls):
             return texts
-        known: dict[str | None, int] = {None: MISSING}
-        places = [known.setdefault(text, len(known) - 1) for text in texts]
-        del known[None]
-        return cls([str(word) for word in known], np.array(places, dtype=np.int64))
+        words = [str(text) for text in dict.fromkeys(texts) if text is not None]
+        known: dict[str | None, int] = {word: place for place, word in enumerate(words)}
+        known[None] = MISSING
+        return cls(words, np.fromiter(map(known.__getitem__, texts), dtype=np.int64, count=len(texts)))
 
     def __len__(self) -> int:
         return len(self.places)

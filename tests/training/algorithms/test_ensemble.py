@@ -11,6 +11,7 @@ from pbgnet.networks import TWO_CLASSES, as_part_of, make_code, prepare_rows
 from pbgnet.preprocessing import BinnedTable, TablePreprocessor
 from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData, fit_ensemble
 from pbgnet.training.algorithms.ensemble import _best, _Candidate, _Folds
+from pbgnet.training.algorithms.ensemble_recipe import Setting
 from pbgnet.training.algorithms.held_answers import HeldAnswers
 
 QUICK = EnsembleCourse(n_steps=60, fewest_epochs=5)
@@ -85,7 +86,7 @@ def test_the_choice_is_what_loses_least_on_the_folds_one_candidate_or_a_pair_of_
 
 def candidate(name, margins, read_in="both"):
     answers = HeldAnswers(np.array(margins), np.ones(len(margins)), TWO_CLASSES)
-    return _Candidate(name, read_in, 0.0, [], answers, [])
+    return _Candidate(name, read_in, Setting(0.0), 0.0, [], answers, [])
 
 
 def test_two_that_err_on_different_rows_are_better_together():
@@ -193,12 +194,14 @@ def test_several_classes_go_on_with_their_margins_where_rows_are_few(many_rows, 
 @pytest.mark.parametrize(("n", "batch", "decay"), [(100, 32, 3e-5), (1000, 64, 3e-6), (10_000, 256, 3e-7)])
 def test_larger_tables_have_larger_batches_and_smaller_decays(n, batch, decay):
     course = EnsembleCourse()
-    assert course.batch_size_of(n) == batch
-    assert course.weight_decays(n)[0] == pytest.approx(decay)
-    assert course.n_epochs(n) * (n // batch) >= 1600
-    assert EnsembleCourse(max_epochs=3).n_epochs(n) == 3
-    assert EnsembleCourse(max_epochs=3000).n_epochs(n) == 3000
-    assert EnsembleCourse(weight_decay=0.5).weight_decays(n) == (0.5,)
+    schedule = course.schedule(0.1, n, n)
+    assert schedule.batch_size == batch
+    assert course.decay_of(course.settings(n)[0], n) == pytest.approx(decay)
+    assert schedule.n_epochs * (n // batch) >= 1600
+    assert EnsembleCourse(max_epochs=3).schedule(0.1, n, n).n_epochs == 3
+    assert EnsembleCourse(max_epochs=3000).schedule(0.1, n, n).n_epochs == 3000
+    given = EnsembleCourse(weight_decay=0.5)
+    assert [given.decay_of(setting, n) for setting in given.settings(n)] == [0.5]
 
 
 def test_a_single_member_is_judged_by_a_fifth_of_the_rows():

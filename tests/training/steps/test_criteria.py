@@ -107,7 +107,7 @@ def test_the_temperature_is_learned_by_each_replica_alone():
     network = make_networks()
     rate = torch.tensor([0.1, 0.02], dtype=torch.float64)
     stepper = make_stepper(network, data, [3, 4], together)
-    losses = torch.stack([stepper.epoch(k, rate, [1.0] * 3) for k in range(8)])
+    losses = torch.stack([stepper.epoch(k, rate, [1.0] * 3, [1.0] * 3) for k in range(8)])
     assert (losses[-1] < losses[0]).all()
     learned = together.log_temperature
     assert (learned != SoftmaxCriterion.of(CODE, 2, data.y).log_temperature).all()
@@ -116,7 +116,7 @@ def test_the_temperature_is_learned_by_each_replica_alone():
         alone, single = SoftmaxCriterion.of(CODE, 1, data.y), make_networks().take(one)
         stepper = make_stepper(single, data, [seed], alone)
         for k in range(8):
-            stepper.epoch(k, rate[one], [1.0] * 3)
+            stepper.epoch(k, rate[one], [1.0] * 3, [1.0] * 3)
         torch.testing.assert_close(alone.log_temperature, learned[one])
         for weight, wanted in zip(single.weights, network.weights, strict=True):
             torch.testing.assert_close(weight.detach(), wanted.detach()[one])
@@ -128,7 +128,7 @@ def test_replicas_in_portions_have_their_own_temperatures():
     for portion in (3, 2):
         network, criterion = make_networks(3), SoftmaxCriterion.of(CODE, 3, data.y)
         stepper = make_stepper(network, data, [0, 1, 2], criterion, portion)
-        stepper.epoch(0, torch.full((3,), 0.1, dtype=torch.float64), [1.0] * 3)
+        stepper.epoch(0, torch.full((3,), 0.1, dtype=torch.float64), [1.0] * 3, [1.0] * 3)
         weights.append([criterion.log_temperature.clone(), *(w.detach().clone() for w in network.weights)])
     for one, other in zip(*weights, strict=True):
         torch.testing.assert_close(one, other)
@@ -138,10 +138,10 @@ def test_some_replicas_go_on_with_their_temperatures():
     data, _ = make_classes()
     rate = torch.full((2,), 0.1, dtype=torch.float64)
     whole = make_stepper(make_networks(), data, [0, 1], SoftmaxCriterion.of(CODE, 2, data.y))
-    whole.epoch(0, rate, [1.0] * 3)
+    whole.epoch(0, rate, [1.0] * 3, [1.0] * 3)
     part = whole.take(torch.tensor([1]))
-    whole.epoch(1, rate, [1.0] * 3)
-    part.epoch(1, rate[:1], [1.0] * 3)
+    whole.epoch(1, rate, [1.0] * 3, [1.0] * 3)
+    part.epoch(1, rate[:1], [1.0] * 3, [1.0] * 3)
     torch.testing.assert_close(part.criterion.learned()[0], whole.criterion.learned()[0][1:])
     for one, both in zip(part.weights, whole.weights, strict=True):
         torch.testing.assert_close(one, both[1:])

@@ -30,7 +30,7 @@ from pbgnet.certificates.data.indicators import (
 )
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
-from pbgnet.certificates.data.labels import Classes, Label, label_values
+from pbgnet.certificates.data.labels import Classes, Label, distinct_labels, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
 from pbgnet.certificates.data.prepared_files import load_prepared, save_prepared
 from pbgnet.certificates.data.row_hashes import row_fingerprints
@@ -57,6 +57,7 @@ __all__ = [
     "code_for",
     "count_duplicates",
     "describe_data",
+    "distinct_labels",
     "draw_prior_rows",
     "earliest_by",
     "fingerprint_array",

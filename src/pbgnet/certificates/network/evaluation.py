@@ -14,7 +14,7 @@ from torch import Tensor
 from pbgnet.aggregation import DEFAULT_TOLERANCE, Fourier
 from pbgnet.certificates.routes import Measured
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UncertifiedError
-from pbgnet.kernels import threads_for
+from pbgnet.kernels import compute_rows
 from pbgnet.networks import AggregatedNetwork, AnyCode, Code, LabelCode, PreparedRows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import refuse_masked
@@ -51,7 +51,7 @@ def certifiable(network: AggregatedNetwork) -> AggregatedNetwork:
 
 @torch.no_grad()
 def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
-    """Return G in float64 for rows in any form, a few thousand at a time.
+    """Return G in float64 for rows in any form, a few thousand at a time, shared between workers.
 
     Parameters
     ----------
@@ -66,12 +66,14 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
     n, n_features = row_count(x), network.architecture.n_features
     if x.shape[1] != n_features:
         raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
-    step = _rows_at_a_time(network)
-    with threads_for(min(n, step) * _multiplications(network)):
-        parts = [network.output(prepared(network, x, start, start + step)) for start in range(0, n, step)]
-    if not parts:
+    if n == 0:
         return network.architecture.as_output(torch.zeros(0, network.architecture.n_outputs).double())
-    return torch.cat(parts)
+    return compute_rows(
+        lambda rows: network.output(prepared(network, x, rows.start, rows.stop)),
+        n,
+        _rows_at_a_time(network),
+        operations=n * _multiplications(network),
+    )
 
 
 @dataclass(frozen=True, eq=False)

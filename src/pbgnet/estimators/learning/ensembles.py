@@ -1,7 +1,8 @@
 """From a prepared table to the training of an ensemble: which encodings the folds choose between, and how."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pbgnet.aggregation import Aggregation
 from pbgnet.certificates import Classes, PreparedTable
 from pbgnet.estimators.learning.images import Layout, image_deviation
 from pbgnet.exceptions import LabelError
-from pbgnet.networks import BinnedRows, as_part_of
+from pbgnet.networks import BinnedRows, as_part_of, with_strong_values
 from pbgnet.preprocessing import NumericColumn
 from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData
 from pbgnet.validation import positive_real
@@ -26,6 +27,9 @@ AS_GIVEN = "as given"
 
 VALUES = "values"
 """The part of "both" that is no steps: by values alone networks do best on some tables."""
+
+# Second word of the seed of the sample of very many rows.
+SAMPLE = 4
 
 # What is better for many columns: docs/training.md has the measurements.
 WIDE_HIDDEN_LAYER_SIZES, HIDDEN_LAYER_SIZES = (50,), (20,)
@@ -111,19 +115,17 @@ def ensemble_recipe(
         batch_size=batch_size,
         max_epochs=max_epochs,
     )
-    weight = row_weights(table.truth[rows], table.inputs.classes, class_weight)
-
-    def examples_in(encoding: str) -> TrainingData:
-        examples = in_encoding(table, encoding).examples(rows)
-        return TrainingData.of(*examples, unit=True, device=device, weight=weight, patches=layout.patches)
-
-    examples = {encoding: examples_in(encoding) for encoding in encodings(table)}
-    parts = {}
-    if "both" in examples:
-        outputs = in_encoding(table, "both").features.book.outputs_without_steps
-        examples[VALUES], parts[VALUES] = _values_of(examples["both"], examples_in("standard"), outputs)
+    prior = _PriorRows(
+        table, layout, row_weights(table.truth[rows], table.inputs.classes, class_weight), device
+    )
+    has_very_many = course.has_very_many(rows.size)
+    shown = None
+    if has_very_many:
+        generator = np.random.default_rng((seeds[1], SAMPLE))
+        shown = np.sort(generator.choice(rows.size, min(course.sample_rows, rows.size), replace=False))
+    prepared = {name: prior.examples(name, shown, strong=has_very_many) for name in prior.names}
     return EnsembleRecipe(
-        examples,
+        {name: examples for name, (examples, _) in prepared.items()},
         layout.hidden_layer_sizes,
         aggregation,
         learning_rate,
@@ -132,8 +134,52 @@ def ensemble_recipe(
         course=course,
         augmentation=layout.augmentation,
         code=table.inputs.code,
-        parts=parts,
+        parts={name: part for name, (_, part) in prepared.items() if part is not None},
+        everything=partial(prior.examples, strong=True) if has_very_many else None,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _PriorRows:
+    """The prior rows of a table, in any of the encodings that the folds choose between."""
+
+    table: PreparedTable
+    layout: Layout
+    weight: NDArray[np.float64] | None
+    device: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        found = encodings(self.table)
+        return (*found, VALUES) if "both" in found else found
+
+    def examples(
+        self, name: str, shown: NDArray[np.int64] | None = None, *, strong: bool = False
+    ) -> tuple[TrainingData, Part | None]:
+        """Return rows in an encoding, and the part it is, if any; all of them unless some are to be shown.
+
+        With strong values those of "both" count as much as their steps.
+        """
+        if name == VALUES:
+            outputs = in_encoding(self.table, "both").features.book.outputs_without_steps
+            both, standard = (self._data(each, shown) for each in ("both", "standard"))
+            return _values_of(both, standard, outputs)
+        data = self._data(name, shown)
+        if not strong or name != "both":
+            return data, None
+        assert isinstance(data.rows, torch.Tensor | BinnedRows)
+        rows, factors = with_strong_values(data.rows, in_encoding(self.table, name).features.book)
+        every = torch.arange(len(factors), device=factors.device)
+        return replace(data, rows=rows), Part(name, every, len(factors), factors)
+
+    def _data(self, name: str, shown: NDArray[np.int64] | None) -> TrainingData:
+        rows, weight = self.table.split.prior_rows, self.weight
+        if shown is not None:
+            rows, weight = rows[shown], None if weight is None else weight[shown]
+        examples = in_encoding(self.table, name).examples(rows)
+        return TrainingData.of(
+            *examples, unit=True, device=self.device, weight=weight, patches=self.layout.patches
+        )
 
 
 def _auto_course(table: PreparedTable, layout: Layout) -> EnsembleCourse:
@@ -141,7 +187,9 @@ def _auto_course(table: PreparedTable, layout: Layout) -> EnsembleCourse:
     course = EnsembleCourse() if _n_numbers(table) <= MANY_COLUMNS else WIDE_COURSE
     if course is WIDE_COURSE and table.split.prior_rows.size >= WIDE_COURSE.many_rows:
         course = replace(WIDE_COURSE, n_steps=WIDE_STEPS)
-    return course if layout.patches is None else replace(course, deviation=image_deviation(layout.patches))
+    if layout.patches is None:
+        return course
+    return replace(course, deviation=image_deviation(layout.patches), very_many_rows=None)
 
 
 def _values_of(

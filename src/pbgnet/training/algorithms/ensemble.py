@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.networks import AggregatedNetwork, Code, initial_weights
-from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe
+from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe, Schedule, Setting
 from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
 from pbgnet.training.algorithms.selection import nan_last
 from pbgnet.training.algorithms.trained import FitResult
@@ -25,8 +25,10 @@ from pbgnet.training.solvers import Course, History, Journal, LinearDecay, Probl
 from pbgnet.training.steps import (
     FIRST_TEMPERATURE,
     Criterion,
+    FoldPools,
     LinearLoss,
     MarginCriterion,
+    RowBlocks,
     TrainingData,
     log_criterion,
 )
@@ -39,21 +41,7 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
     """Train an ensemble on prior rows alone; it is prior and posterior at once."""
     with Progress(verbose) as progress:
         journal = Journal(progress=progress)
-        folds = _Folds.of(recipe)
-        has_many_rows = folds.n_rows >= recipe.course.many_rows
-        judging = folds.part(slice(recipe.course.judging_folds)) if has_many_rows else folds
-        decays = recipe.course.weight_decays(folds.pools.shape[1])
-        tried = [
-            candidate
-            for encoding in recipe.examples
-            for candidate in _train(recipe, encoding, decays, judging, journal)
-        ]
-        team = _best(tried, most=1 if has_many_rows else 2)
-        if len(judging.held) < len(folds.held) and not journal.interrupted:
-            rest = folds.part(slice(len(judging.held), None))
-            team = [
-                one.joined(*_train(recipe, one.encoding, (one.weight_decay,), rest, journal)) for one in team
-            ]
+        team, tried, folds = (_choose if recipe.everything is None else _choose_on_sample)(recipe, journal)
     journal.history.records.extend(_mean_of_records([one.records for one in team]))
     layers = zip(*(one.weights for one in team), strict=True)
     network = AggregatedNetwork(
@@ -66,7 +54,7 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
     choice = EnsembleChoice(
         encoding=team[0].read_in,
         chosen=[one.described() for one in team],
-        n_epochs=recipe.course.n_epochs(folds.pools.shape[1]),
+        n_epochs=_schedule(recipe, folds).n_epochs,
         validation_loss=answers.loss,
         validation_error=answers.error,
         margins=answers.margins if folds.n_rows > 1 else np.empty(0),
@@ -77,36 +65,101 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
     return FitResult(network, history, "pretrained", interrupted, choice, keeps_prior=True)
 
 
+def _choose(
+    recipe: EnsembleRecipe, journal: Journal
+) -> tuple[Sequence["_Candidate"], Sequence["_Candidate"], "_Folds"]:
+    """Return the candidates that are the ensemble, all of them, and the folds that chose."""
+    folds = _Folds.of(recipe)
+    has_many_rows = folds.n_rows >= recipe.course.many_rows
+    judging = folds.part(slice(recipe.course.judging_folds)) if has_many_rows else folds
+    tried = _try(recipe, judging, journal)
+    team = _best(tried, most=1 if has_many_rows else 2)
+    if len(judging.held) < len(folds.held) and not journal.interrupted:
+        rest = folds.part(slice(len(judging.held), None))
+        team = [one.joined(*_train(recipe, one.encoding, [one.setting], rest, journal)) for one in team]
+    return team, tried, folds
+
+
+def _choose_on_sample(
+    recipe: EnsembleRecipe, journal: Journal
+) -> tuple[Sequence["_Candidate"], Sequence["_Candidate"], "_Folds"]:
+    """Let a sample of very many rows choose a candidate, and train its members on all of them."""
+    sampled = replace(recipe, course=recipe.course.for_sample())
+    folds = _Folds.of(sampled)
+    tried = _try(sampled, folds.part(slice(recipe.course.judging_folds)), journal)
+    (best,) = _best(tried, most=1)
+    if journal.interrupted:
+        return [best], tried, folds
+    whole = recipe.of_everything(best.encoding)
+    all_folds = _Folds.of(whole)
+    return _train(whole, best.encoding, [best.setting], all_folds, journal), tried, all_folds
+
+
+def _try(recipe: EnsembleRecipe, folds: "_Folds", journal: Journal) -> "list[_Candidate]":
+    """Train members for every encoding and every setting."""
+    settings = recipe.course.settings(folds.n_rows)
+    return [
+        candidate
+        for encoding in recipe.examples
+        for candidate in _train(recipe, encoding, settings, folds, journal)
+    ]
+
+
+def _schedule(recipe: EnsembleRecipe, folds: "_Folds") -> Schedule:
+    return recipe.course.schedule(recipe.learning_rate, folds.n_rows, folds.n_pool)
+
+
 @dataclass(frozen=True)
 class _Folds:
     """Rows each member is trained on, and rows that judge it."""
 
     n_rows: int
-    pools: Tensor  # int64, shape (members, p)
+    pools: (
+        Tensor | FoldPools
+    )  # int64, shape (members, p), or all rows without a fold where these are very many
     held: list[Tensor]  # int64; no row of them is in the pool of the same member, unless there is one only
     seeds: Tensor  # of weights and batches of each member
 
     @classmethod
     def of(cls, recipe: EnsembleRecipe) -> "_Folds":
-        data = next(iter(recipe.examples.values()))
+        data, course = next(iter(recipe.examples.values())), recipe.course
         n, device = len(data), data.y.device
+        n_folds = min(course.n_folds, n)
+        members = min(course.n_members, n_folds)
+        words = np.random.SeedSequence((recipe.folds_seed, BATCHES)).generate_state(members, np.uint64)
+        seeds = torch.from_numpy(words.view(np.int64)).to(device)
+        if course.has_very_many(n):
+            (word,) = np.random.SeedSequence((recipe.folds_seed, FOLDS)).generate_state(1, np.uint64)
+            blocks = RowBlocks(n, n_folds, int(word.view(np.int64)))
+            held = [blocks.held(fold, device) for fold in range(members)]
+            return cls(n, FoldPools(blocks, torch.arange(members, device=device)), held, seeds)
         order = np.random.default_rng((recipe.folds_seed, FOLDS)).permutation(n)
-        parts = np.array_split(order, min(recipe.course.n_folds, n))
-        held = [np.sort(part) for part in parts[: recipe.course.n_members]]
-        longest = max(part.size for part in held)
+        parts = [np.sort(part) for part in np.array_split(order, n_folds)[:members]]
+        longest = max(part.size for part in parts)
         # Folds differ by a row at most; pools must not, so the last row of a longer one is left out.
-        pools = [np.setdiff1d(order, part)[: n - longest] for part in held] if n > 1 else held
-        words = np.random.SeedSequence((recipe.folds_seed, BATCHES)).generate_state(len(held), np.uint64)
+        pools = [np.setdiff1d(order, part)[: n - longest] for part in parts] if n > 1 else parts
         return cls(
             n,
             torch.from_numpy(np.stack(pools)).to(device),
-            [torch.from_numpy(part).to(device) for part in held],
-            torch.from_numpy(words.view(np.int64)).to(device),
+            [torch.from_numpy(part).to(device) for part in parts],
+            seeds,
         )
+
+    @property
+    def n_pool(self) -> int:
+        """Number of rows each member is trained on."""
+        return self.pools.blocks.n_pool if isinstance(self.pools, FoldPools) else self.pools.shape[1]
 
     def part(self, part: slice) -> "_Folds":
         """Return those of some members."""
-        return _Folds(self.n_rows, self.pools[part], self.held[part], self.seeds[part])
+        pools = self.pools.take(part) if isinstance(self.pools, FoldPools) else self.pools[part]
+        return _Folds(self.n_rows, pools, self.held[part], self.seeds[part])
+
+    def repeated_pools(self, times: int) -> Tensor | FoldPools:
+        """Return the pools of all members, so many times."""
+        if isinstance(self.pools, FoldPools):
+            return FoldPools(self.pools.blocks, self.pools.without.repeat(times))
+        return self.pools.repeat(times, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +168,7 @@ class _Candidate:
 
     encoding: str
     read_in: str  # the same, or the wider encoding that it is a part of, which the weights are for
+    setting: Setting
     weight_decay: float
     weights: list[Tensor]  # shapes (members, m, d)
     answers: HeldAnswers
@@ -126,6 +180,7 @@ class _Candidate:
             "encoding": self.encoding,
             "loss": "margins" if self.sharpened else "log loss",
             "weight_decay": self.weight_decay,
+            "speed": self.setting.speed,
             "validation_loss": self.answers.loss,
         }
 
@@ -151,47 +206,47 @@ def _best(tried: Sequence[_Candidate], most: int) -> Sequence[_Candidate]:
 
 
 def _train(
-    recipe: EnsembleRecipe, encoding: str, decays: Sequence[float], folds: _Folds, journal: Journal
+    recipe: EnsembleRecipe, encoding: str, settings: Sequence[Setting], folds: _Folds, journal: Journal
 ) -> list[_Candidate]:
-    """Train the members of all folds for every decay, side by side.
+    """Train the members of all folds for every setting, side by side.
 
     Where rows are few, several classes go on to train their margins; both the members before and those after
     are candidates.
     """
-    data, course = recipe.examples[encoding], recipe.course
-    n_members, n_pool = folds.pools.shape
-    repeated = [torch.cat([w] * len(decays)) for w in _first_weights(recipe, data, folds)]
+    data, schedule = recipe.examples[encoding], _schedule(recipe, folds)
+    n_members = len(folds.held)
+    repeated = [torch.cat([w] * len(settings)) for w in _first_weights(recipe, data, folds)]
     network = AggregatedNetwork(repeated, aggregation=recipe.aggregation, patches=recipe.patches)
-    rates = torch.full(
-        (len(decays) * n_members,),
-        course.rate_of(recipe.learning_rate, n_pool),
-        dtype=torch.float64,
-        device=data.y.device,
+    decays = [recipe.course.decay_of(setting, folds.n_pool) for setting in settings]
+    rates = data.y.new_tensor(
+        np.repeat([schedule.rate * setting.speed for setting in settings], n_members), dtype=torch.float64
     )
     own = Journal(History(), journal.progress, journal.interrupted)
-    n_epochs = course.n_epochs(n_pool)
 
     def descend(criterion: Criterion, phase: str) -> None:
         problem = Problem(
             network,
             data,
             LinearLoss.of(list(network.weights), rates.new_tensor(np.repeat(decays, n_members))),
-            folds.seeds.repeat(len(decays)),
+            folds.seeds.repeat(len(settings)),
             rates,
             criterion=criterion,
-            pools=folds.pools.repeat(len(decays), 1),
+            pools=folds.repeated_pools(len(settings)),
             augmentation=recipe.augmentation,
         )
-        falling = LinearDecay(n_epochs, final=0.0)
-        fit(problem, Course(course.batch_size_of(n_pool), n_epochs), own, phase, callbacks=[falling])
+        course = Course(schedule.batch_size, schedule.n_epochs)
+        if schedule.falls_by_step:
+            fit(problem, course, own, phase, pace=schedule.pace)
+        else:
+            fit(problem, course, own, phase, callbacks=[LinearDecay(schedule.n_epochs, final=0.0)])
 
     phase = _phase(recipe, encoding)
     descend(log_criterion(recipe.code, len(rates), data.y), phase)
-    found = _candidates(network, recipe, encoding, decays, folds, own.history)
+    found = _candidates(network, recipe, encoding, settings, folds, own.history)
     if _sharpens(recipe, folds) and not own.interrupted:
         assert isinstance(recipe.code, Code)
         descend(MarginCriterion.of(recipe.code), f"{phase}, margins")
-        found += _candidates(network, recipe, encoding, decays, folds, own.history, sharpened=True)
+        found += _candidates(network, recipe, encoding, settings, folds, own.history, sharpened=True)
     journal.interrupted = own.interrupted
     return found
 
@@ -199,33 +254,35 @@ def _train(
 def _sharpens(recipe: EnsembleRecipe, folds: _Folds) -> bool:
     several_classes = isinstance(recipe.code, Code) and not recipe.code.separate
     weighted = next(iter(recipe.examples.values())).weight is not None
-    return several_classes and not weighted and folds.n_rows < recipe.course.many_rows
+    has_few_rows = folds.n_rows < recipe.course.many_rows and not recipe.course.has_very_many(folds.n_rows)
+    return several_classes and not weighted and has_few_rows
 
 
 def _candidates(
     network: AggregatedNetwork,
     recipe: EnsembleRecipe,
     encoding: str,
-    decays: Sequence[float],
+    settings: Sequence[Setting],
     folds: _Folds,
     history: History,
     *,
     sharpened: bool = False,
 ) -> list[_Candidate]:
-    """Return the members as they are now, one candidate for each decay."""
+    """Return the members as they are now, one candidate for each setting."""
     n_members, part = len(folds.held), recipe.parts.get(encoding)
-    weights = [w.detach().clone().reshape(len(decays), n_members, *w.shape[1:]) for w in network.weights]
+    weights = [w.detach().clone().reshape(len(settings), n_members, *w.shape[1:]) for w in network.weights]
     return [
         _Candidate(
             encoding,
             encoding if part is None else part.whole,
-            float(decay),
+            setting,
+            recipe.course.decay_of(setting, folds.n_pool),
             [weights[0][k] if part is None else part.widened(weights[0][k]), *(w[k] for w in weights[1:])],
             _ask([w[k] for w in weights], recipe, recipe.examples[encoding], folds),
             _mean_records(history, slice(k * n_members, (k + 1) * n_members)),
             sharpened,
         )
-        for k, decay in enumerate(decays)
+        for k, setting in enumerate(settings)
     ]
 
 

@@ -1,7 +1,7 @@
 """What the training of an ensemble is given, and what it chose on the way."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,12 @@ from torch import Tensor
 from pbgnet.aggregation import Aggregation
 from pbgnet.networks import TWO_CLASSES, AnyCode, PatchShape
 from pbgnet.training.steps import Augmentation, TrainingData
+
+LARGE_BATCHES, BATCHES_PER_EPOCH = (1024, 8192), 256
+"""Smallest and largest batch of very many rows, in powers of 2; so many make an epoch in between."""
+
+GROWING, FIRST_SHARE = 0.1, 0.01
+"""For which share of its steps the rate of very many rows grows, and from which share of it."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,16 @@ class EnsembleCourse:
         How many folds choose where rows are many.
     many_rows_rate : float
         What the learning rate is multiplied by where rows are many.
+    very_many_rows : int, optional
+        From which number on rows are so many that a sample of them is enough to choose, and that they are
+        seen a few times only: the whole learning rate, which grows in the first tenth of the steps, falls
+        with every step then, and batches are large. None for never.
+    sample_rows : int
+        Rows of that sample.
+    speeds : tuple of float
+        Candidates for what the learning rate is multiplied by where rows are very many.
+    row_visits, epoch_range : int, pair of int
+        How many rows a member is then shown in all, in no fewer and no more epochs than these.
     """
 
     total_decay: tuple[float, ...] = (0.003, 0.03, 0.3)
@@ -55,34 +71,105 @@ class EnsembleCourse:
     many_rows: int = 4000
     judging_folds: int = 2
     many_rows_rate: float = 0.5
+    very_many_rows: int | None = 100_000
+    sample_rows: int = 1 << 16
+    speeds: tuple[float, ...] = (1.0, 3.0)
+    row_visits: int = 1_600_000
+    epoch_range: tuple[int, int] = (8, 20)
 
     @property
     def n_folds(self) -> int:
         """Number of parts that the rows are divided into."""
         return self.n_members if self.n_members > 1 else 5
 
-    def weight_decays(self, n_rows: int) -> tuple[float, ...]:
-        """Return the candidates for the weight decay."""
-        if self.weight_decay is not None:
-            return (self.weight_decay,)
-        return tuple(total / n_rows for total in self.total_decay)
+    def settings(self, n_rows: int) -> list["Setting"]:
+        """Return the candidates for so many rows; where these are very many, no small decay is among them."""
+        decays: tuple[float | None, ...] = self.total_decay if self.weight_decay is None else (None,)
+        if not self.has_very_many(n_rows):
+            return [Setting(total) for total in decays]
+        return [Setting(total, speed) for speed in self.speeds for total in decays[-2:]]
 
-    def batch_size_of(self, n_rows: int) -> int:
-        """Return the rows of a step."""
-        if self.batch_size is not None:
-            return self.batch_size
-        return 32 if n_rows < self.few_rows else 64 if n_rows < self.many_rows else 256
+    def decay_of(self, setting: "Setting", n_pool: int) -> float:
+        """Return the weight decay of a candidate on so many rows."""
+        if setting.total_decay is None:
+            assert self.weight_decay is not None
+            return self.weight_decay
+        return setting.total_decay / n_pool
 
-    def rate_of(self, rate: float, n_rows: int) -> float:
-        """Return the first learning rate."""
-        return rate if n_rows < self.many_rows else rate * self.many_rows_rate
+    def has_very_many(self, n_rows: int) -> bool:
+        """Whether so many rows, folds included, are trained on as very many are."""
+        return self.very_many_rows is not None and n_rows >= self.very_many_rows
 
-    def n_epochs(self, n_rows: int) -> int:
-        """Return the number of epochs over so many rows."""
-        if self.max_epochs is not None:
-            return self.max_epochs
-        steps_per_epoch = max(1, n_rows // self.batch_size_of(n_rows))
-        return max(-(-self.n_steps // steps_per_epoch), self.fewest_epochs)
+    def for_sample(self) -> "EnsembleCourse":
+        """Return the course of a sample of very many rows, which is theirs."""
+        return replace(self, very_many_rows=0)
+
+    def schedule(self, rate: float, n_rows: int, n_pool: int) -> "Schedule":
+        """Return rate, batches and epochs for so many rows, of which each member is shown the pool."""
+        if self.has_very_many(n_rows):
+            return self._long_schedule(rate, n_pool)
+        batch_size = 32 if n_pool < self.few_rows else 64 if n_pool < self.many_rows else 256
+        batch_size = batch_size if self.batch_size is None else self.batch_size
+        steps_per_epoch = max(1, n_pool // batch_size)
+        n_epochs = max(-(-self.n_steps // steps_per_epoch), self.fewest_epochs)
+        return Schedule(
+            rate if n_pool < self.many_rows else rate * self.many_rows_rate,
+            batch_size,
+            n_epochs if self.max_epochs is None else self.max_epochs,
+        )
+
+    def _long_schedule(self, rate: float, n_pool: int) -> "Schedule":
+        fewest, most = LARGE_BATCHES
+        batch_size = min(max(fewest, 1 << max(0, n_pool // BATCHES_PER_EPOCH).bit_length() - 1), most)
+        low, high = self.epoch_range
+        n_epochs = min(max(low, -(-self.row_visits // n_pool)), high)
+        return Schedule(
+            rate,
+            batch_size if self.batch_size is None else self.batch_size,
+            n_epochs if self.max_epochs is None else self.max_epochs,
+            falls_by_step=True,
+        )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What candidates differ in besides their encoding.
+
+    Attributes
+    ----------
+    total_decay : float or None
+        The weight decay times the number of rows a member is trained on; None for one that is given.
+    speed : float
+        What the learning rate is multiplied by.
+    """
+
+    total_decay: float | None
+    speed: float = 1.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How fast, in which batches and how long members are trained.
+
+    Attributes
+    ----------
+    rate : float
+        The first, or the highest.
+    batch_size, n_epochs : int
+    falls_by_step : bool
+        Whether the rate falls to 0 with every step, after it has grown for a tenth of them; with every epoch
+        otherwise.
+    """
+
+    rate: float
+    batch_size: int
+    n_epochs: int
+    falls_by_step: bool = False
+
+    def pace(self, epoch: float) -> float:
+        """Return the share of the rate after so many epochs, where it falls by step."""
+        done = epoch / self.n_epochs
+        return min(done / GROWING + FIRST_SHARE, 1.0) * (1.0 - done)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +183,14 @@ class Part:
     inputs : Tensor of int64, shape (d,)
         Which of the inputs of the wider one, n_inputs with the constant, these are.
     n_inputs : int
-    scale : float
+    scale : float, or Tensor of shape (d,)
         What they were multiplied by.
     """
 
     whole: str
     inputs: Tensor
     n_inputs: int
-    scale: float
+    scale: float | Tensor
 
     def widened(self, weight: Tensor) -> Tensor:
         """Return the same first layer (..., m, d) for rows of the wider encoding: others weigh nothing."""
@@ -134,6 +221,9 @@ class EnsembleRecipe:
         Those of the encodings that are parts of others. Members of a whole and of its parts can be mixed.
     augmentation : Augmentation, optional
         How images are changed for the batches; those of the folds that judge are not.
+    everything : callable, optional
+        Given where rows are very many and the examples are a sample of them: maps the name of an encoding to
+        all rows in it, and to the part that it is, if any. The members are trained on these.
     """
 
     examples: Mapping[str, TrainingData]
@@ -146,6 +236,14 @@ class EnsembleRecipe:
     code: AnyCode = TWO_CLASSES
     parts: Mapping[str, Part] = field(default_factory=dict)
     augmentation: Augmentation | None = None
+    everything: Callable[[str], tuple[TrainingData, Part | None]] | None = None
+
+    def of_everything(self, encoding: str) -> "EnsembleRecipe":
+        """Return how the members are trained on all rows, in the encoding that a sample has chosen."""
+        assert self.everything is not None
+        examples, part = self.everything(encoding)
+        parts = {} if part is None else {encoding: part}
+        return replace(self, examples={encoding: examples}, parts=parts, everything=None)
 
     @property
     def patches(self) -> PatchShape | None:

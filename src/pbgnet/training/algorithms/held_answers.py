@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
 
+from pbgnet.kernels import compute_rows
 from pbgnet.networks import AggregatedNetwork, AnyCode, Code
 from pbgnet.training.steps import TrainingData
 
@@ -114,5 +115,13 @@ class HeldAnswers:
 @torch.no_grad()
 def ask_held(network: AggregatedNetwork, data: TrainingData, code: AnyCode) -> HeldAnswers:
     """Ask a single network, without an axis for replicas, about rows."""
-    parts = [network.output(part.rows, validate_args=False) for part in data.chunks(CHUNK_ROWS)]
-    return HeldAnswers.of(torch.cat(parts), data.y, code, data.weight)
+
+    def answer(part: TrainingData) -> Tensor:
+        return network.output(part.rows, validate_args=False)
+
+    if data.y.is_cuda or network.generators():  # random answers are given in order
+        output = torch.cat([answer(part) for part in data.chunks(CHUNK_ROWS)])
+    else:
+        operations = len(data) * sum(weight.numel() for weight in network.weights)
+        output = compute_rows(lambda rows: answer(data.take(rows)), len(data), CHUNK_ROWS, operations)
+    return HeldAnswers.of(output, data.y, code, data.weight)

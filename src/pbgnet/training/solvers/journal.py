@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from pbgnet.training.solvers.progress import Progress
+from pbgnet.workers import current_workers
 
 
 @dataclass
@@ -63,8 +64,10 @@ class Journal:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Turn a keyboard interrupt inside into a request to stop."""
+        """Turn a keyboard interrupt inside into a request to stop; several workers would stop apart."""
         try:
             yield
         except KeyboardInterrupt:
+            if current_workers().size > 1:
+                raise
             self.interrupted = True

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from pbgnet.training.solvers.journal import Journal
-from pbgnet.training.steps import LINEAR, Augmentation, Criterion, Objective, Trainable, TrainingData
+from pbgnet.training.steps import (
+    LINEAR,
+    Augmentation,
+    Criterion,
+    FoldPools,
+    Objective,
+    Trainable,
+    TrainingData,
+)
 
 Measure = Callable[[Trainable, dict[str, Tensor]], dict[str, Tensor]]
 """Maps a network and the record of its epoch to further numbers, each of shape (R,)."""
@@ -55,7 +63,8 @@ class Problem:
     # The numbers whose minima pick an epoch; the network is left at the pick of the first.
     rules: tuple[str, ...] = ("objective",)
     criterion: Criterion = LINEAR  # of batches; the exact loss over all rows is the linear one
-    pools: Tensor | None = None  # the rows each replica is trained on, int64, shape (R, p); all unless given
+    # The rows each replica is trained on, int64, shape (R, p), or by their fold; all unless given.
+    pools: Tensor | FoldPools | None = None
     augmentation: Augmentation | None = None  # how images are changed for the batches of Adam
 
 

@@ -22,6 +22,7 @@ from pbgnet.training.steps.evaluation import (
 )
 from pbgnet.training.steps.memory import Portion, is_out_of_memory
 from pbgnet.training.steps.objectives import Catoni, FixedTradeOff, LinearLoss, Objective, Seeger
+from pbgnet.training.steps.shuffling import FoldPools, RowBlocks
 from pbgnet.training.steps.stepper import Stepper
 from pbgnet.training.steps.threads import threads_for_steps
 from pbgnet.training.steps.waiting import wait_for
@@ -37,10 +38,12 @@ __all__ = [
     "Change",
     "Criterion",
     "FixedTradeOff",
+    "FoldPools",
     "LinearLoss",
     "MarginCriterion",
     "Objective",
     "Portion",
+    "RowBlocks",
     "Seeger",
     "SoftmaxCriterion",
     "Stepper",

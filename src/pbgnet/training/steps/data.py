@@ -10,6 +10,13 @@ from torch import Tensor
 
 from pbgnet.networks import BinnedRows, PatchRows, PatchShape, PreparedRows, prepare_rows
 from pbgnet.training.steps.augmentation import AugmentedImages
+from pbgnet.training.steps.shuffling import STRIDE, FoldPools, permuted, scramble, streams
+
+SORTED_ROWS = 1 << 17
+"""From so many rows on the order of an epoch is not sorted but computed place by place."""
+
+STRETCH_PLACES = {"cpu": 1 << 17, "cuda": 1 << 24}
+"""Places of an epoch, of all replicas together, whose rows are told at a time where they are computed."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +89,23 @@ class Batches:
     An epoch is `n // size` full batches of a new permutation (all rows in one batch if there are
     fewer); the rows left over are others in every epoch. The permutation is a function of seed and
     epoch alone: a replica sees the same batches alone, among others, on a CPU and on a GPU.
+
+    From `SORTED_ROWS` rows on, and for pools of very many rows, places are mapped one by one
+    (`pbgnet.training.steps.shuffling`), a stretch of steps at a time; fewer rows are sorted by random keys.
     """
 
     data: TrainingData
     batch_size: int
     seeds: Tensor  # int64, shape (R,), on the device of the data
-    pools: Tensor | None = None  # the rows each replica is trained on, int64, shape (R, p); all unless given
+    # The rows each replica is trained on, listed, int64 of shape (R, p), or by their fold; all unless given.
+    pools: Tensor | FoldPools | None = None
     augmented: AugmentedImages | None = None  # what is shown instead of the rows of the data
 
     @property
     def n_rows(self) -> int:
         """Number of rows each replica is trained on."""
+        if isinstance(self.pools, FoldPools):
+            return self.pools.blocks.n_pool
         return len(self.data) if self.pools is None else self.pools.shape[1]
 
     @property
@@ -103,19 +116,37 @@ class Batches:
     def __len__(self) -> int:
         return self.n_rows // self.size
 
-    def begin(self, epoch: int) -> Tensor:
-        """Begin an epoch, and return the rows of all its batches, shape (len(self), R, size)."""
+    def begin(self, epoch: int) -> None:
+        """Begin an epoch."""
         if self.augmented is not None:
             self.augmented.begin(epoch)
-        return self.order(epoch)
 
-    def order(self, epoch: int) -> Tensor:
-        """Return the rows of all batches of an epoch, shape (len(self), R, size)."""
-        keys = _random_keys(self.seeds, epoch, self.n_rows)
-        order = _sorting(keys)[:, : len(self) * self.size]
-        if self.pools is not None:
+    @property
+    def stretch(self) -> int:
+        """Number of steps whose rows are best told at a time."""
+        if not self._is_mapped:
+            return len(self)
+        places = STRETCH_PLACES["cuda" if self.seeds.is_cuda else "cpu"]
+        return min(len(self), max(1, places // (len(self.seeds) * self.size)))
+
+    def order(self, epoch: int, first: int = 0, last: int | None = None) -> Tensor:
+        """Return the rows of some batches of an epoch, of all unless said, shape (batches, R, size)."""
+        last = len(self) if last is None else last
+        begin, end = first * self.size, last * self.size
+        if isinstance(self.pools, FoldPools):
+            order = self.pools.blocks.order(self.seeds, self.pools.without, epoch, begin, end)
+        elif self._is_mapped:
+            places = torch.arange(begin, end, device=self.seeds.device)
+            order = permuted(places, streams(self.seeds, epoch)[:, None], self.n_rows)
+        else:
+            order = _sorting(_random_keys(self.seeds, epoch, self.n_rows))[:, begin:end]
+        if isinstance(self.pools, Tensor):
             order = self.pools.gather(1, order)
-        return order.reshape(len(self.seeds), len(self), self.size).transpose(0, 1).contiguous()
+        return order.reshape(len(self.seeds), last - first, self.size).transpose(0, 1).contiguous()
+
+    @property
+    def _is_mapped(self) -> bool:
+        return isinstance(self.pools, FoldPools) or self.n_rows >= SORTED_ROWS
 
     def at(self, index: Tensor) -> tuple[PreparedRows, Tensor]:
         """Return rows (R, b, d) and signs (R, b) or (R, b, r) of indices (R, b); no rows are sparse then."""
@@ -132,34 +163,17 @@ class Batches:
 
     def take(self, replicas: Tensor) -> "Batches":
         """Return the batches of some replicas."""
-        pools = None if self.pools is None else self.pools[replicas]
+        pools = self.pools.take(replicas) if isinstance(self.pools, FoldPools) else self.pools
+        pools = pools[replicas] if isinstance(pools, Tensor) else pools
         return Batches(self.data, self.batch_size, self.seeds[replicas], pools, self.augmented)
-
-
-# The odd constants of SplitMix64 (Steele, Lea and Flood, 2014), as signed integers.
-STRIDE = 0x9E3779B97F4A7C15 - (1 << 64)
-FACTORS = (0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64))
 
 
 def _random_keys(seeds: Tensor, epoch: int, n: int) -> Tensor:
     """Return 64 random bits per replica and row, shape (R, n), from a counter: no state, any device."""
-    streams = _scramble(_scramble(seeds + STRIDE) + epoch * 2 + 1)
     counters = torch.arange(1, n + 1, device=seeds.device) * STRIDE  # wraps around, as it should
-    return _scramble(streams[:, None] + counters)
+    return scramble(streams(seeds, epoch)[:, None] + counters)
 
 
 def _sorting(keys: Tensor) -> Tensor:
     """Return the places that sort each row of keys, all different; on CPUs NumPy is several times faster."""
     return torch.argsort(keys, dim=1) if keys.is_cuda else torch.from_numpy(np.argsort(keys.numpy(), axis=1))
-
-
-def _scramble(x: Tensor) -> Tensor:
-    """Map 64-bit integers one to one to others that look independent."""
-    x = (x ^ _shift_right(x, 30)) * FACTORS[0]
-    x = (x ^ _shift_right(x, 27)) * FACTORS[1]
-    return x ^ _shift_right(x, 31)
-
-
-def _shift_right(x: Tensor, bits: int) -> Tensor:
-    """Shift the bits of signed integers as those of unsigned ones."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)

@@ -1,23 +1,31 @@
 """The exact empirical loss over all rows, and its gradient, in chunks that fit the memory."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
 
 from pbgnet.autograd import Pullback
+from pbgnet.kernels import one_thread
 from pbgnet.networks import PreparedRows, SparseRows, linear_loss
 from pbgnet.training.steps.criteria import LINEAR, Criterion
 from pbgnet.training.steps.data import TrainingData
+from pbgnet.training.steps.exact_sums import equal_pieces, mean_of_pieces
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
+from pbgnet.workers import current_workers
 
 # Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time: enough to keep a device
 # busy; only the reference kernels really hold them all.
 CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 28}
 NODES_EXPECTED = 16
+
+# On CPUs, threads and workers share so many pieces at least, none of fewer rows than these. How rows are
+# divided does not depend on how many threads and workers there are.
+N_PIECES, FEWEST_PIECE_ROWS = 8, 512
 
 Loss = Callable[..., Tensor]
 """Maps outputs and labels to the loss of each, shape (R, n) or (R, n, r), such as `linear_loss`."""
@@ -50,8 +58,9 @@ class Trainable(Protocol):
 
 
 def capturable(network: Trainable, data: TrainingData) -> bool:
-    """Whether a CUDA graph can hold what the network makes of the rows."""
-    return data.y.is_cuda and network.capturable and not isinstance(data.rows, SparseRows)
+    """Whether a CUDA graph can hold what the network makes of the rows; workers wait for each other."""
+    alone = current_workers().size == 1
+    return alone and data.y.is_cuda and network.capturable and not isinstance(data.rows, SparseRows)
 
 
 def objective_value(network: Trainable, data: TrainingData, objective: Objective) -> Tensor:
@@ -102,68 +111,114 @@ def empirical_loss(network: Trainable, data: TrainingData) -> Tensor:
 def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Tensor:
     """Means of several losses over all rows and outputs, float64, shape (number of losses, R)."""
     portion = _portion(network, data)
-    sums = torch.zeros(len(losses), _n_replicas(network), dtype=torch.float64, device=data.y.device)
 
-    def add_up() -> None:
-        sums.zero_()
-        for part in data.chunks(portion.size):
-            output = network.output(part.rows, validate_args=False)
-            for total, loss in zip(sums, losses, strict=True):
-                losses_here = loss(output, part.y, validate_args=False).flatten(1)
-                total.add_(losses_here.sum(dim=-1, dtype=torch.float64))
+    def mean_of(part: TrainingData) -> list[Tensor]:
+        means = [_no_loss(network, data) for _ in losses]
 
-    portion.attempt(add_up)
-    return sums / data.y.numel()
+        def add_up() -> None:
+            for chunk, share in _begun(means, part, portion):
+                output = network.output(chunk.rows, validate_args=False)
+                for mean, loss in zip(means, losses, strict=True):
+                    found = loss(output, chunk.y, validate_args=False).flatten(1)
+                    mean.add_(found.mean(dim=-1, dtype=torch.float64), alpha=share)
+
+        portion.attempt(add_up)
+        return means
+
+    return torch.stack(_mean_over_rows(mean_of, network, data, [_no_loss(network, data) for _ in losses]))
 
 
 @torch.no_grad()
 def criterion_mean(network: Trainable, data: TrainingData, criterion: Criterion) -> Tensor:
     """Mean loss by a criterion over all rows, which count alike: float64, shape (R,)."""
     portion = _portion(network, data)
-    mean = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
 
-    def add_up() -> None:
-        mean.zero_()
-        for part in data.chunks(portion.size):
-            output = network.output(part.rows, validate_args=False)
-            mean.add_(criterion.judge(output, part.y, None).loss, alpha=len(part) / len(data))
+    def mean_of(part: TrainingData) -> list[Tensor]:
+        mean = _no_loss(network, data)
 
-    portion.attempt(add_up)
+        def add_up() -> None:
+            for chunk, share in _begun([mean], part, portion):
+                output = network.output(chunk.rows, validate_args=False)
+                mean.add_(criterion.judge(output, chunk.y, None).loss, alpha=share)
+
+        portion.attempt(add_up)
+        return [mean]
+
+    (mean,) = _mean_over_rows(mean_of, network, data, [_no_loss(network, data)])
     return mean
 
 
 def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:
     """Mean linear loss over all rows and outputs (R,), and its gradient in every weight matrix."""
-    weights = list(network.weights)
+    weights = [weight.detach() for weight in network.weights]
     portion = _portion(network, data)
-    loss = torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
-    gradients = [torch.zeros_like(w) for w in weights]
 
-    def add_up() -> None:
-        for total in (loss, *gradients):
-            total.detach().zero_()
-        for part in data.chunks(portion.size):
-            share = len(part) / len(data)
-            found = batch_gradients(network, weights, part.rows, part.y, LINEAR)
-            loss.add_(found.loss, alpha=share)
-            for total, gradient in zip(gradients, found.by_weights, strict=True):
-                total.add_(gradient, alpha=share)
+    def means_of(part: TrainingData) -> list[Tensor]:
+        means = [_no_loss(network, data), *(torch.zeros_like(w) for w in weights)]
 
-    portion.attempt(add_up)
+        def add_up() -> None:
+            for chunk, share in _begun(means, part, portion):
+                found = batch_gradients(network, weights, chunk.rows, chunk.y, LINEAR)
+                for mean, value in zip(means, (found.loss, *found.by_weights), strict=True):
+                    mean.add_(value, alpha=share)
+
+        portion.attempt(add_up)
+        return means
+
+    loss, *gradients = _mean_over_rows(means_of, network, data, [_no_loss(network, data), *weights])
     return loss, gradients
+
+
+def _begun(
+    means: Sequence[Tensor], part: TrainingData, portion: Portion
+) -> Iterator[tuple[TrainingData, float]]:
+    """Begin means over a part of the rows, and walk through it as the memory allows, with the shares."""
+    for mean in means:
+        mean.zero_()
+    for chunk in part.chunks(portion.size):
+        yield chunk, len(chunk) / len(part)
+
+
+def _mean_over_rows(
+    compute: Callable[[TrainingData], Sequence[Tensor]],
+    network: Trainable,
+    data: TrainingData,
+    like: Sequence[Tensor],
+) -> list[Tensor]:
+    """Return the mean of what is computed of rows, the same for any number of threads and workers.
+
+    Random outputs are computed in order, by every worker.
+    """
+    n, largest = len(data), _chunk_rows(network, data)
+    size = largest if data.y.is_cuda else min(largest, max(FEWEST_PIECE_ROWS, -(-n // N_PIECES)))
+    if size >= n or network.generators():
+        with nullcontext() if data.y.is_cuda else one_thread():
+            return list(compute(data))
+    operations = n * sum(w.numel() for w in network.weights)
+    return mean_of_pieces(
+        lambda rows: compute(data.take(rows)), equal_pieces(n, size), like, operations=operations
+    )
+
+
+def _no_loss(network: Trainable, data: TrainingData) -> Tensor:
+    return torch.zeros(_n_replicas(network), dtype=torch.float64, device=data.y.device)
 
 
 def _n_replicas(network: Trainable) -> int:
     return next(iter(network.weights)).shape[0]
 
 
-def _portion(network: Trainable, data: TrainingData) -> Portion:
+def _chunk_rows(network: Trainable, data: TrainingData) -> int:
+    """Return how many rows are evaluated at a time, which depends on network and kind of device alone."""
     weights = list(network.weights)
     # A convolution has more neurons than rows of weights; what reads them knows.
     widest = max([w.shape[-2] for w in weights] + [w.shape[-1] - 1 for w in weights[1:]])
     numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
-    size = numbers // (_n_replicas(network) * widest * NODES_EXPECTED)
-    return _row_portion(min(max(1, size), len(data)), data.y.device)
+    return max(1, numbers // (_n_replicas(network) * widest * NODES_EXPECTED))
+
+
+def _portion(network: Trainable, data: TrainingData) -> Portion:
+    return _row_portion(min(_chunk_rows(network, data), len(data)), data.y.device)
 
 
 @functools.lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ Everything a step reads or changes stands in tensors on the device, the number o
 included, so that the same code runs eagerly or is captured once and replayed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -15,11 +15,15 @@ from pbgnet.training.steps.capture import record_graph
 from pbgnet.training.steps.criteria import LINEAR, Criterion
 from pbgnet.training.steps.data import Batches
 from pbgnet.training.steps.evaluation import Gradients, Trainable, batch_gradients, capturable
+from pbgnet.training.steps.exact_sums import equal_pieces, mean_of_pieces
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
 
 # Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
 STEPS_PER_GRAPH = range(12, 25)
+
+# A batch of so many rows or more is divided into lanes, which threads and workers share.
+N_LANES, FEWEST_LANE_ROWS = 8, 256
 
 
 def graph_sizes(n_steps: int) -> list[int]:
@@ -62,31 +66,53 @@ class Stepper:
         # Position in the epoch and steps since the beginning: views of one tensor, counted up together.
         self._counters = torch.zeros(2, dtype=torch.int64, device=running.device)
         self._position, self._n_steps = self._counters[:1], self._counters[1:]
-        self._ramp = running.new_empty(len(batches))
+        stretch = batches.stretch
+        self._ramp, self._pace = running.new_empty(2, stretch)
         self._order = torch.empty(
-            len(batches), len(running), batches.size, dtype=torch.int64, device=running.device
+            stretch, len(running), batches.size, dtype=torch.int64, device=running.device
         )
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
         # Graphs that run one after the other, and leave nothing behind, may use the same memory.
         self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
+        # By the batch alone: the result must not depend on the number of threads and workers.
+        self._has_lanes = batches.size >= N_LANES * FEWEST_LANE_ROWS and not network.generators()
         # The running average looks back about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
 
-    def epoch(self, number: int, rate: Tensor, ramp: Sequence[float]) -> Tensor:
+    def epoch(
+        self,
+        number: int,
+        rate: Tensor,
+        ramp: Sequence[float],
+        pace: Sequence[float],
+        before_step: Callable[[], None] = lambda: None,
+    ) -> Tensor:
         """Train for the epoch of a number, which tells its permutation; return its mean loss, shape (R,).
 
-        A learning rate of 0 keeps a replica where it is; the ramp weighs the penalty in each step.
+        A learning rate of 0 keeps a replica where it is; in each step the ramp weighs the penalty and the
+        pace the rate. Where `state` stands in the middle of an epoch, the rest of it is trained.
+        `before_step` is called before every step, but for those in a CUDA graph.
         """
-        self._order.copy_(self.batches.begin(number))
-        self._ramp.copy_(torch.tensor(ramp, dtype=torch.float64))
+        self.batches.begin(number)
         self.rate.copy_(rate)
-        self.total.zero_()
-        self._position.zero_()
-        if capturable(self.network, self.batches.data):
-            for n_steps in graph_sizes(len(self.batches)):
-                self._captured(n_steps).replay()
-        else:
-            self._take_steps(len(self.batches))
+        in_graphs = capturable(self.network, self.batches.data)
+        begun = int(self._n_steps) % len(self.batches)
+        if not begun:
+            self.total.zero_()
+        edges = [*range(begun, len(self.batches), len(self._order)), len(self.batches)]
+        for first, last in pairwise(edges):
+            count = last - first
+            self._order[:count].copy_(self.batches.order(number, first, last))
+            self._ramp[:count].copy_(torch.tensor(ramp[first:last], dtype=torch.float64))
+            self._pace[:count].copy_(torch.tensor(pace[first:last], dtype=torch.float64))
+            self._position.zero_()
+            if in_graphs:
+                for n_steps in graph_sizes(count):
+                    self._captured(n_steps).replay()
+            else:
+                for _ in range(count):
+                    before_step()
+                    self._step()
         return self.total / len(self.batches)
 
     def take(self, replicas: Tensor) -> "Stepper":
@@ -112,15 +138,32 @@ class Stepper:
         self.total += found.loss
         slopes = self.objective.slopes_at(self.running, self.weights)
         pull = slopes.by_penalty * self._ramp.index_select(0, self._position)
+        rate = self.rate * self._pace.index_select(0, self._position)
         self._counters += 1
-        self.adam.step(found.by_weights, self.rate, slopes.by_loss, pull, self._n_steps)
+        self.adam.step(found.by_weights, rate, slopes.by_loss, pull, self._n_steps)
         by_learned = [(slope, self._ones) for slope in slopes.by_learned]
         by_learned += [(slope, slopes.by_loss) for slope in found.by_learned]
         for adam, (slope, scale) in zip(self.learning, by_learned, strict=True):
-            adam.step([slope[:, None, None]], self.rate, scale, self._ones, self._n_steps)
+            adam.step([slope[:, None, None]], rate, scale, self._ones, self._n_steps)
 
     def _gradients(self, index: Tensor) -> Gradients:
-        """Loss and gradients of each replica on its batch; nothing is changed, so it can be repeated."""
+        """Loss and gradients of each replica on its batch; large ones are shared out, in lanes."""
+        if not self._has_lanes:
+            return self._gradients_on(index)
+        size = -(-index.shape[1] // N_LANES)
+
+        def of_lane(rows: slice) -> list[Tensor]:
+            found = self._gradients_on(index[:, rows])
+            return [found.loss, *found.by_learned, *found.by_weights]
+
+        learned = self.criterion.learned()
+        like = [self.running, *learned, *self.weights]
+        operations = index.shape[1] * sum(w.numel() for w in self.weights)
+        loss, *rest = mean_of_pieces(of_lane, equal_pieces(index.shape[1], size), like, operations)
+        return Gradients(loss, rest[len(learned) :], rest[: len(learned)])
+
+    def _gradients_on(self, index: Tensor) -> Gradients:
+        """Those on rows of an index (R, b); nothing is changed, so it can be repeated."""
         found: list[Gradients] = []
 
         def run() -> None:
@@ -144,7 +187,7 @@ class Stepper:
 
     def _capture(self, n_steps: int) -> None:
         """Record some steps; those that warm up the kernels are undone, also where memory runs out."""
-        state = self._state()
+        state = self.state()
         kept = [tensor.clone() for tensor in state]
         try:
             self._graphs[n_steps] = record_graph(
@@ -167,8 +210,8 @@ class Stepper:
         for _ in range(count):
             self._step()
 
-    def _state(self) -> list[Tensor]:
-        """Every tensor that a step changes."""
+    def state(self) -> list[Tensor]:
+        """Return every tensor that a step changes, itself: training goes on at what is copied into them."""
         optimisers = [self.adam, *self.learning]
         moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
         return [*moments, self.running, self.total, self._counters]
