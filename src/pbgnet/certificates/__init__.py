@@ -44,11 +44,9 @@ from pbgnet.certificates.data import (
     has_several_labels,
     label_names,
     label_values,
-    load_prepared,
     read_groups,
     row_fingerprints,
     rows_to_fit,
-    save_prepared,
     target_values,
 )
 from pbgnet.certificates.format import (
@@ -79,6 +77,7 @@ from pbgnet.certificates.network import (
     delta_of,
     evaluate,
 )
+from pbgnet.certificates.prepared_files import load_prepared, save_prepared
 from pbgnet.certificates.routes import (
     CANDIDATES,
     FIXED_GRID,

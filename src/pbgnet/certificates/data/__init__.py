@@ -32,7 +32,6 @@ from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.labels import Classes, Label, distinct_labels, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
-from pbgnet.certificates.data.prepared_files import load_prepared, save_prepared
 from pbgnet.certificates.data.row_hashes import row_fingerprints
 from pbgnet.certificates.data.split import Split, draw_prior_rows
 from pbgnet.certificates.data.split_rules import SplitRecord, by_hash_of, earliest_by
@@ -73,12 +72,10 @@ __all__ = [
     "indicator_values",
     "label_names",
     "label_values",
-    "load_prepared",
     "note_on_near_copies",
     "read_groups",
     "row_fingerprints",
     "rows_to_fit",
-    "save_prepared",
     "single_columns",
     "target_values",
     "unchanged_data",

@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates.data.fingerprints import DataFingerprints
-from pbgnet.certificates.data.groups import Groups
-from pbgnet.certificates.data.inputs import Inputs
-from pbgnet.certificates.data.labelled_rows import LabelledRows
-from pbgnet.certificates.data.prepared import PreparedTable
-from pbgnet.certificates.data.split import Split
-from pbgnet.certificates.data.split_rules import SplitRecord
-from pbgnet.certificates.data.table_facts import TableFacts
+from pbgnet.certificates.data import (
+    DataFingerprints,
+    Groups,
+    Inputs,
+    LabelledRows,
+    PreparedTable,
+    Split,
+    SplitRecord,
+    TableFacts,
+)
 from pbgnet.exceptions import ChangedSourceError, DamagedFileError, OptionError, PBGNetError
 from pbgnet.files import as_path, read_json, replace_folder
 from pbgnet.preprocessing import BinnedTable, is_source, room_for

@@ -9,14 +9,13 @@ import pytest
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-from pbgnet.certificates import load_prepared, save_prepared  # noqa: E402
+from pbgnet.certificates import load_prepared, prepared_files, save_prepared  # noqa: E402
 from pbgnet.certificates.data import (  # noqa: E402
     Classes,
     Inputs,
     LabelledRows,
     PreparedTable,
     Split,
-    prepared_files,
     rows_to_fit,
 )
 from pbgnet.exceptions import (  # noqa: E402
