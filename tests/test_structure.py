@@ -39,7 +39,17 @@ ROOMS = [
     "cli",
 ]
 ROOMS_OF = {
-    "certificates": ["data", "routes", "format", "network", "classifier", "tensors", "store", "verification"],
+    "certificates": [
+        "data",
+        "routes",
+        "format",
+        "network",
+        "classifier",
+        "tensors",
+        "store",
+        "prepared_files",
+        "verification",
+    ],
     "training": ["steps", "solvers", "algorithms"],
     "experiments": ["runs", "studies", "comparisons", "tables", "figures", "report", "certificates"],
 }

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -124,3 +125,15 @@ def test_columns_are_learned_from_a_draw_of_very_many_rows(path, monkeypatch):
 def test_a_classifier_alone_says_what_it_needs(path):
     with pytest.raises(DtypeError, match="make_certified_pipeline"):
         PBGNetClassifier().fit(scan_table(path).drop("label"), ["a"] * ROWS)
+
+
+def test_another_classifier_learns_from_the_prior_rows_of_a_source(path):
+    frame, source = in_memory(path), scan_table(path)
+    expected = make_certified_pipeline(DecisionTreeClassifier(random_state=0))
+    streamed = make_certified_pipeline(DecisionTreeClassifier(random_state=0))
+    expected.fit(frame.drop(columns="label"), frame["label"], prior_rows=np.arange(450))
+    streamed.fit(source.drop("label"), source["label"], prior_rows=np.arange(450))
+    stated, found = (pipeline.certificate_.to_dict() for pipeline in (expected, streamed))
+    assert found["inputs"] == stated["inputs"]
+    assert streamed.certificate_.fingerprints == expected.certificate_.fingerprints
+    assert streamed.verify(source.drop("label"), source["label"]).ok

@@ -4,8 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pbgnet.preprocessing import ColumnTable, Words, column_parts, is_source, read_columns
+from pbgnet.preprocessing import (
+    ColumnTable,
+    Moments,
+    Words,
+    code_files,
+    column_parts,
+    is_source,
+    read_columns,
+)
 from pbgnet.preprocessing import parts as parts_module
+from pbgnet.preprocessing.dates import read_dates
 
 
 @pytest.fixture
@@ -81,3 +90,58 @@ def test_words_that_occur_nowhere_are_left_out_where_they_are_many(dates):
     assert few.n_words == len(few.words) == (2 if dates else 1) < texts.n_words
     assert few.compact() is few
     assert type(few) is type(texts)
+
+
+def test_parts_are_joined_again_whatever_they_hold(frame):
+    days = np.array(
+        ["2020-01-02", "NaT", "2020-01-01", "2020-01-02T03:04:05.5", "1999-12-31"], "datetime64[ms]"
+    )
+    whole = ColumnTable(tuple(read_columns(frame.assign(day=days))))
+    cut = [whole.take(rows) for rows in (slice(0, 2), slice(2, 2), np.array([2, 3]), slice(4, 5))]
+    joined = ColumnTable.joined(cut)
+    for found, column in zip(joined.parts, whole.parts, strict=True):
+        if column.numbers is not None:
+            np.testing.assert_array_equal(found.numbers, column.numbers)
+        else:
+            assert list(found.texts) == list(column.texts)
+            assert (found.dates, found.typed is None) == (column.dates, column.typed is None)
+    assert isinstance(joined["day"].texts, Moments)  # never read back from texts
+    np.testing.assert_array_equal(joined["mixed"].typed, whole["mixed"].typed)
+
+
+def test_dates_of_a_table_are_the_numbers_that_their_texts_are_read_as():
+    moments = np.array(
+        ["2020-02-29T13:45:59.123456789", "0001-01-01", "1969-12-31T23:59:59.9", "NaT"], "M8[ns]"
+    )
+    long_ago = np.array(["0001-01-01T00:00:01.25", "9999-12-31T23:59:59", "10000-01-01"], "M8[ms]")
+    for values in (moments[[0, 2, 3]], long_ago):
+        dates = Moments.read(values)
+        np.testing.assert_array_equal(read_dates(dates, "day first"), read_dates(list(dates), "day first"))
+    assert np.isnan(read_dates(Moments.read(long_ago), "year first")[2])
+
+
+def test_few_rows_keep_their_own_words_alone():
+    texts = Words.of(["a", None, "b", "c"]).take(np.array([2, 1]))
+    assert (texts.words, list(texts)) == (["b"], ["b", None])
+    dates = Moments.read(np.array(["2020-01-01", "2020-01-02", "2020-01-03"], "M8[D]")).take(np.array([1]))
+    assert dates.words == ["2020-01-02T00:00:00"]
+
+
+def test_many_codes_of_a_source_are_mapped_and_gathered_from_a_file(tmp_path, monkeypatch):
+    codes = np.arange(24, dtype=np.uint8).reshape(8, 3)
+    assert not isinstance(code_files.collect_codes([codes], codes.shape, codes.dtype), np.memmap)
+    monkeypatch.setattr(code_files, "HELD_BYTES", 6)
+    monkeypatch.setattr(code_files, "GATHERED_ROWS", 2)
+    mapped = code_files.collect_codes([codes[:5], codes[5:]], codes.shape, codes.dtype, tmp_path)
+    assert isinstance(mapped, np.memmap)
+    assert list(tmp_path.iterdir()) == []  # the file has no name
+    np.testing.assert_array_equal(mapped, codes)
+    rows = np.array([7, 0, 3, 3, 1])
+    for some in (rows, np.isin(np.arange(8), rows)):
+        gathered = code_files.gather_codes(mapped, some, tmp_path)
+        assert isinstance(gathered, np.memmap)
+        np.testing.assert_array_equal(gathered, codes[some])
+    assert not isinstance(code_files.gather_codes(mapped, rows[:1], tmp_path), np.memmap)
+    assert not isinstance(
+        code_files.collect_codes([codes], codes.shape, codes.dtype, mapped=False), np.memmap
+    )

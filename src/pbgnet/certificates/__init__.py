@@ -77,6 +77,7 @@ from pbgnet.certificates.network import (
     delta_of,
     evaluate,
 )
+from pbgnet.certificates.prepared_files import load_prepared, save_prepared
 from pbgnet.certificates.routes import (
     CANDIDATES,
     FIXED_GRID,
@@ -167,6 +168,7 @@ __all__ = [
     "load_certified",
     "load_model",
     "load_predictions",
+    "load_prepared",
     "make_claim",
     "measure_scores",
     "percent",
@@ -178,6 +180,7 @@ __all__ = [
     "rows_to_fit",
     "save_model",
     "save_predictions",
+    "save_prepared",
     "score_quantity",
     "target_values",
     "verify",

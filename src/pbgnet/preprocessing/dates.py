@@ -95,9 +95,14 @@ def choose_layout(counts: Iterable[tuple[str, int]]) -> tuple[str, int]:
         *(("month first", "day first") if slashes else ("day first", "month first")),
         "time",
     )
-    scores = {layout: int(weights[~np.isnan(read_dates(texts, layout))].sum()) for layout in order}
-    best = max(order, key=lambda layout: scores[layout])
-    return best, scores[best]
+    best, most = order[0], 0
+    for layout in order:
+        score = int(weights[~np.isnan(read_dates(texts, layout))].sum())
+        if score > most:
+            best, most = layout, score
+        if most == weights.sum():  # none can read more
+            break
+    return best, most
 
 
 def date_text(value: date | time) -> str:

@@ -91,7 +91,7 @@ def date_texts(values: NDArray[Any]) -> list[str]:
     """Write dates of numpy as texts, each by itself: 2020-01-31T12:30:00."""
     whole = values.astype("datetime64[s]")
     texts = np.datetime_as_string(whole).astype(object)
-    for row in np.flatnonzero(values != whole).tolist():
-        texts[row] = str(values[row].astype("datetime64[ns]")).rstrip("0")
+    broken = values != whole
+    texts[broken] = [str(text).rstrip("0") for text in np.datetime_as_string(values[broken])]
     found: list[str] = texts.tolist()
     return found

@@ -60,7 +60,7 @@ def _joined(parts: Sequence[Column]) -> Column:
     first = parts[0]
     if first.numbers is not None:
         return replace(first, numbers=np.concatenate([np.asarray(part.numbers) for part in parts]))
-    texts = [part.texts or [] for part in parts]
+    texts = [[] if part.texts is None else part.texts for part in parts]
     moments = [part for part in texts if isinstance(part, Moments)]
     typed = [part.typed for part in parts]
     if any(one is not None for one in typed):
