@@ -57,3 +57,19 @@ def test_words_are_computed_once_each():
     assert found.tolist() == [1, -1, 2, 1, 1]
     assert Words.of(texts) is texts
     assert list(texts) == ["x", None, "y", "x", "x"]
+
+
+@pytest.mark.parametrize("make", [np.asarray, lambda values: pd.DataFrame(values, columns=["a", "b"])])
+def test_numbers_are_read_a_part_at_a_time(make, monkeypatch):
+    monkeypatch.setattr(parts_module, "PART_ROWS", 2)
+    table = make(np.arange(10, dtype=np.float32).reshape(5, 2))
+    seen = []
+    monkeypatch.setattr(
+        parts_module, "read_columns", lambda rows, names: seen.append(len(rows)) or read_columns(rows, names)
+    )
+    found = list(column_parts(table))
+    assert seen == [2, 2, 1], "all of them at once would be twice the table in float64"
+    for k, column in enumerate(read_columns(table)):
+        joined = np.concatenate([part.parts[k].numbers for part in found])
+        assert np.array_equal(joined, column.numbers)
+        assert found[0].parts[k].name == column.name

@@ -92,6 +92,22 @@ def column_parts(table: Any, names: Sequence[str] | None = None) -> Iterator[Col
             done += part.shape[0]
             progress(done, table.shape[0])
         return
+    if holds_numbers(table):  # as float64 all of them would take twice their memory, or more
+        for start in range(0, table.shape[0], PART_ROWS):
+            yield ColumnTable(tuple(read_columns(_rows(table, start), names)))
+        return
     whole = ColumnTable(tuple(read_columns(table, names)))
     for start in range(0, whole.shape[0], PART_ROWS):
         yield whole.take(slice(start, start + PART_ROWS))
+
+
+def holds_numbers(table: Any) -> bool:
+    """Whether a table is held as numbers, so that each part of it tells what its columns are."""
+    if isinstance(table, np.ndarray):
+        return table.ndim == 2 and table.dtype.kind in "iuf"
+    return hasattr(table, "iloc") and all(getattr(kind, "kind", "O") in "iuf" for kind in table.dtypes)
+
+
+def _rows(table: Any, start: int) -> Any:
+    rows = slice(start, start + PART_ROWS)
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
