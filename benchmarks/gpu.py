@@ -35,7 +35,8 @@ from benchmarks.workloads import (
     under_backend,
 )
 from pbgnet.aggregation import Fourier, MonteCarlo
-from pbgnet.kernels import backend_for, monte_carlo_torch
+from pbgnet.kernels import backend_for
+from pbgnet.kernels.sampled import monte_carlo_torch
 
 __all__ = ["TABLES"]
 

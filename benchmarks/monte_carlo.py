@@ -3,7 +3,7 @@
 T sign vectors are drawn per example and held as one tensor (R, n, T, d), shared by the neurons of the
 layer. All sums over samples are matrix products, and what the backward pass needs is kept, not computed
 twice: as fast as PyTorch allows without a kernel of its own, for memory that grows with T.
-`pbgnet.kernels.monte_carlo_torch` is the other opponent, which takes the samples in chunks.
+`pbgnet.kernels.sampled.monte_carlo_torch` is the other opponent, which takes the samples in chunks.
 """
 
 import math
@@ -83,7 +83,7 @@ class SampledLayer(Aggregation):
     n_samples : int
     generator : torch.Generator
     kernel : module
-        With `forward` and `backward` as in this module or in `pbgnet.kernels.monte_carlo_torch`.
+        With `forward` and `backward` as in this module or in `pbgnet.kernels.sampled.monte_carlo_torch`.
     """
 
     name: ClassVar[str] = "sampled_layer"

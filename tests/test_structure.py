@@ -239,7 +239,8 @@ def test_nothing_grows_into_a_drawer(module):
 
 
 def test_every_room_is_known():
-    assert {top_of(module) for module in PATHS if module != "pbgnet"} <= {*ROOMS, *FOUNDATIONS}
+    doors = {"pbgnet", "pbgnet.__main__"}
+    assert {top_of(module) for module in PATHS if module not in doors} <= {*ROOMS, *FOUNDATIONS}
 
 
 def run(code: str) -> str:

@@ -93,6 +93,10 @@ class WorkersDifferError(PBGNetError, RuntimeError):
     """The workers of a training do not run the same program on the same rows."""
 
 
+class TrainingStoppedError(PBGNetError, RuntimeError):
+    """A training was told to stop, has kept what it had reached, and can go on from there."""
+
+
 class StoreError(PBGNetError, OSError):
     """A store of results cannot be used as asked: another version wrote it, or it cannot be written."""
 

@@ -8,7 +8,7 @@ import torch
 from pbgnet.aggregation import Enumeration, MonteCarlo, expected_sign, sign_probabilities, sign_vectors
 from pbgnet.aggregation.monte_carlo_function import SampledMean
 from pbgnet.exceptions import DomainError, DtypeError, OptionError, UncertifiedError
-from pbgnet.kernels.monte_carlo_torch import draw_signs
+from pbgnet.kernels.sampled.monte_carlo_torch import draw_signs
 
 
 def make_generator(seed: int = 0) -> torch.Generator:
@@ -60,7 +60,7 @@ def test_gradients_are_the_exact_ones_when_every_sign_vector_comes_in_proportion
     mean = torch.zeros(1, 2, 4, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(1, 3, 4, generator=make_generator(), dtype=torch.float64).requires_grad_()
     signs = (sign_vectors(4, dtype=torch.float64) > 0).expand(1, 2, -1, -1)
-    monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.draw_signs", lambda *arguments: signs)
+    monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.draw_signs", lambda *arguments: signs)
     value = SampledMean.apply(mean, weight, 16, make_generator())
     exact = Enumeration()(mean, weight)
     torch.testing.assert_close(value, exact)
@@ -74,10 +74,10 @@ def test_gradients_are_the_exact_ones_when_every_sign_vector_comes_in_proportion
 def test_chunks_of_samples_change_nothing(layer, monkeypatch):
     mean, weight = layer
     signs = draw_signs(mean, 50, make_generator(3))
-    monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.draw_signs", lambda *arguments: signs)
+    monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.draw_signs", lambda *arguments: signs)
     results = []
     for size in (1, 100, 1 << 20):
-        monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.CHUNK_ELEMENTS", size)
+        monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.CHUNK_ELEMENTS", size)
         g, w = mean.clone().requires_grad_(), weight.clone().requires_grad_()
         value = SampledMean.apply(g, w, 50, make_generator(3))
         results.append((value, *torch.autograd.grad(value.sum(), [g, w])))
@@ -87,7 +87,7 @@ def test_chunks_of_samples_change_nothing(layer, monkeypatch):
 
 
 def test_signs_drawn_in_chunks_have_the_given_means(monkeypatch):
-    monkeypatch.setattr("pbgnet.kernels.monte_carlo_torch.CHUNK_ELEMENTS", 1000)
+    monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.CHUNK_ELEMENTS", 1000)
     mean = torch.tensor([[[-0.9, 0.0, 0.6]]], dtype=torch.float64)
     signs = draw_signs(mean, 40_001, make_generator())
     assert signs.shape == (1, 1, 40_001, 3)

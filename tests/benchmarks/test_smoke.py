@@ -113,7 +113,7 @@ def test_the_opponent_estimates_layer_and_gradients():
 
 
 def test_the_opponent_agrees_with_the_packages_own_on_the_same_signs():
-    from pbgnet.kernels import monte_carlo_torch
+    from pbgnet.kernels.sampled import monte_carlo_torch
 
     mean, weight, grad = make_layer(4, 6, 3, n_replicas=2)
     value, drawn = monte_carlo.forward(mean, weight, 20, torch.Generator().manual_seed(0))

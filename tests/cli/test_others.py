@@ -38,7 +38,7 @@ def test_help_does_not_wait_for_heavy_imports():
     for _ in range(3):
         start = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "pbgnet.cli", "--help"], check=True, capture_output=True, timeout=60
+            [sys.executable, "-m", "pbgnet", "--help"], check=True, capture_output=True, timeout=60
         )
         times.append(time.perf_counter() - start)
     assert min(times) < 1.0
@@ -192,7 +192,7 @@ def test_hostile_labels_cannot_write_to_the_terminal(run, table, tmp_path, quick
 
 
 def test_a_closed_pipe_is_no_error(made):
-    command = f"{sys.executable} -m pbgnet.cli show {made / 'model'} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m pbgnet show {made / 'model'} | head -n 1; exit ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Wrong at most")

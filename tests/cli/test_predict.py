@@ -78,6 +78,51 @@ def test_the_target_may_be_absent_columns_may_be_in_any_order_and_keys_may_be_ke
     )
 
 
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_several_files_are_one_table(run, made, table, tmp_path, monkeypatch, extension):
+    """Batches are small here; types of kept columns must not depend on what the first of them holds."""
+    for module in ("csv_files", "parquet_files"):
+        monkeypatch.setattr(f"pbgnet.sources.{module}.PART_ROWS", 7)
+    table = table.assign(key=[None] * 60 + list(range(60)), word=["a", None, "b"] * 40)
+    write = {"csv": pd.DataFrame.to_csv, "parquet": pd.DataFrame.to_parquet}[extension]
+    parts = [table.iloc[:10], table.iloc[10:90][table.columns[::-1]], table.iloc[90:]]
+    for k, part in enumerate([table, *parts]):
+        write(part, tmp_path / f"{k}.{extension}", index=False)
+    paths, out = [tmp_path / f"{k}.{extension}" for k in range(1, 4)], tmp_path / "out.parquet"
+    keep = ("--keep", "key", "--keep", "word")
+    result = run("predict", made / "model", *paths, "--out", out, *keep)
+    assert result.exit_code == 0, result.output
+    assert "120 predictions" in result.stdout
+    assert run("predict", made / "model", tmp_path / f"0.{extension}", "--out", tmp_path / "w.parquet", *keep)
+    found = pd.read_parquet(out)
+    pd.testing.assert_frame_equal(found, pd.read_parquet(tmp_path / "w.parquet"))
+    assert found["key"].astype(float).tolist()[-60:] == list(range(60))
+    assert (
+        found["prediction"].tolist()
+        == load_model(made / "model").predict(table[["size", "weight", "colour", "large"]]).tolist()
+    )
+
+
+def test_a_file_with_other_columns_is_named_and_nothing_is_written(run, made, table, tmp_path):
+    table.drop(columns="weight").to_csv(tmp_path / "other.csv", index=False)
+    out = tmp_path / "p.csv"
+    result = run("predict", made / "model", made / "table.csv", tmp_path / "other.csv", "--out", out)
+    assert result.exit_code == 2
+    assert "other.csv lacks the column 'weight'" in result.stderr
+    assert not out.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
+
+
+def test_what_is_unseen_is_told_once_however_many_batches_there_are(run, made, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("pbgnet.sources.csv_files.PART_ROWS", 40)
+    table["colour"] = [f"shade {k}" for k in range(len(table))]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("Not among the fitted rows") == 1
+    assert "Note: There are such cells in 2 more batches of rows." in result.stderr
+
+
 def test_missing_columns_are_named_with_near_ones(run, made, table, tmp_path):
     table.rename(columns={"colour": "color"}).to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")

@@ -114,7 +114,7 @@ def test_without_data_nothing_is_held_against_the_runs(run, run_json, tiny, tmp_
 
 def begin(*arguments):
     """Start a command in a process of its own."""
-    words = [sys.executable, "-m", "pbgnet.cli", *map(str, arguments)]
+    words = [sys.executable, "-m", "pbgnet", *map(str, arguments)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

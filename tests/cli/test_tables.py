@@ -10,12 +10,11 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from pbgnet.cli.cells import parse_labels  # noqa: E402
-from pbgnet.cli.tables import check_finite, read_table, write_table  # noqa: E402
+from pbgnet.cli.tables import check_finite, read_table  # noqa: E402
 from pbgnet.exceptions import (  # noqa: E402
     DamagedFileError,
     DomainError,
     FileReadingWarning,
-    OutputExistsError,
     ShapeError,
 )
 from pbgnet.preprocessing import TablePreprocessor  # noqa: E402
@@ -225,32 +224,6 @@ def test_parquet_keeps_types_and_shows_the_index_as_a_column(tmp_path):
     assert set(read.columns) == {"a", "b", "c", "key"}
     assert read["a"].isna().tolist() == [False, True]
     assert read["c"].dtype == bool
-
-
-@pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])
-def test_written_tables_can_be_read(tmp_path, name):
-    frame = pd.DataFrame({"a": [0.1, 1 / 3], "b": ["x,y", 'q"']})
-    write_table(frame, tmp_path / name)
-    pd.testing.assert_frame_equal(read_table(tmp_path / name, as_text=False), frame)
-    with pytest.raises(OutputExistsError, match="pass --overwrite"):
-        write_table(frame, tmp_path / name)
-    write_table(frame.iloc[:1], tmp_path / name, overwrite=True)
-    assert len(read_table(tmp_path / name)) == 1
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
-    frame = pd.DataFrame({"a": [1]})
-    write_table(frame, tmp_path / "o.csv")
-
-    def half(self, path, **_):
-        path.write_text("a\n")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
-    with pytest.raises(KeyboardInterrupt):
-        write_table(frame, tmp_path / "o.csv", overwrite=True)
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["a\n1\n"]
 
 
 def test_reading_gives_no_warnings_of_its_own(tmp_path):

@@ -22,10 +22,10 @@ from pbgnet.kernels import (
     dispatch,
     find_kernel,
     fourier_torch,
-    monte_carlo_torch,
     threads,
     use_backend,
 )
+from pbgnet.kernels.sampled import monte_carlo_torch
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 

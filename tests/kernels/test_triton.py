@@ -22,10 +22,10 @@ from pbgnet.kernels import (  # noqa: E402
     fourier_triton,
     layers_torch,
     layers_triton,
-    monte_carlo_triton,
     step_torch,
     step_triton,
 )
+from pbgnet.kernels.sampled import monte_carlo_triton
 
 DEVICE = "cpu" if INTERPRETED else "cuda"
 FLOATS = [torch.float32, torch.float64]

@@ -19,6 +19,7 @@ from pbgnet.networks import (
     draw_signs,
     initial_weights,
     prepare_rows,
+    sign,
 )
 
 HIDDEN = [(), (3,), (4, 3)]
@@ -196,7 +197,8 @@ def test_layers_see_the_weights_of_their_network():
         network.weights[1].zero_()
     assert torch.equal(last.means(first.means(network.prepare(x))), torch.zeros(6, 1, dtype=torch.float64))
     f = SignNetwork(make_weights())
-    assert torch.equal(f.layers[1].signs(f.layers[0].signs(make_examples())), f(make_examples()))
+    hidden = sign(f.layers[0].products(f.prepare(make_examples())))
+    assert torch.equal(sign(f.layers[1].products(append_one(hidden))), f(make_examples()))
 
 
 def test_a_first_layer_has_a_proved_error_also_below_a_sampled_one():

@@ -35,6 +35,7 @@ from pbgnet.certificates.data import (
     by_hash_of,
     code_for,
     describe_data,
+    distinct_labels,
     draw_prior_rows,
     earliest_by,
     fingerprint_features,
@@ -45,6 +46,7 @@ from pbgnet.certificates.data import (
     label_values,
     read_groups,
     row_fingerprints,
+    rows_to_fit,
     target_values,
 )
 from pbgnet.certificates.format import (
@@ -152,6 +154,7 @@ __all__ = [
     "count_on_rows",
     "delta_of",
     "describe_data",
+    "distinct_labels",
     "draw_prior_rows",
     "earliest_by",
     "evaluate",
@@ -172,6 +175,7 @@ __all__ = [
     "round_down",
     "round_up",
     "row_fingerprints",
+    "rows_to_fit",
     "save_model",
     "save_predictions",
     "score_quantity",

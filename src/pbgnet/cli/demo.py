@@ -6,10 +6,11 @@ from typing import Annotated
 
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.options import Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.tables import write_table
+from pbgnet.cli.table_writer import write_table
 from pbgnet.cli.verify import show_steps, verify_model
 from pbgnet.cli.workflow import train_model
 
@@ -40,7 +41,7 @@ def demo(
     write_demo_table(data)
     reading = TableReading((TARGET,))
     trained = train_model(
-        data,
+        GivenTables.of([data]),
         reading,
         model,
         overwrite=True,
@@ -49,7 +50,7 @@ def demo(
         verbose=int(not as_json),
     )
     assert trained is not None
-    report = verify_model(model, data)
+    report = verify_model(model, GivenTables.of([data]))
     seconds = time.perf_counter() - start
 
     def show() -> None:

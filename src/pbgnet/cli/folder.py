@@ -2,22 +2,25 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.outcome import note
 from pbgnet.cli.tables import check_column, read_table, some
 from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
 from pbgnet.files import final_place, standing_folder, write_whole
 from pbgnet.records import Limits, Record, parse_json
-from pbgnet.table_files import MISSING, is_csv
+from pbgnet.table_files import MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions
     from pbgnet.preprocessing import TablePreprocessor
+    from pbgnet.sources import RowSource
 
 READING, SCHEMA, VERSION = "table.json", "pbgnet-table", 1
 
@@ -51,11 +54,22 @@ class TableReading(Record):
             content["targets"] = [] if target is None else [target]
         return super().from_dict(content, where)
 
-    def preprocessor(self, data: Path) -> "TablePreprocessor":
-        """Return what prepares the table at `data` for training: cells of a CSV are texts to be read."""
+    def preprocessor(self, data: GivenTables) -> "TablePreprocessor":
+        """Return what prepares a table for training: cells of a CSV are texts to be read."""
         from pbgnet.preprocessing import TablePreprocessor
 
-        return TablePreprocessor(parse_numbers=is_csv(data), decimal=self.decimal, drop_ids=not self.keep_ids)
+        return TablePreprocessor(parse_numbers=data.is_csv, decimal=self.decimal, drop_ids=not self.keep_ids)
+
+    def open(self, data: GivenTables, *, as_text: bool = True, hold: bool = False) -> Any:
+        """Return a table: a frame where it is one small file or has to be held, else a source."""
+        if data.held:
+            return self.read(data.first, as_text=as_text)
+        source = self.scan(data, as_text=as_text)
+        if not hold:
+            return source
+        import pandas as pd
+
+        return pd.concat(source.frames(), ignore_index=True)
 
     def read(self, data: Path, *, as_text: bool = True) -> "pd.DataFrame":
         """Read the table at `data`; see `read_table`.
@@ -65,17 +79,31 @@ class TableReading(Record):
         marked = self.targets if len(self.targets) > 1 else ()
         return read_table(data, self.missing, as_text=as_text, header=self.header, marked=marked)
 
+    def scan(self, data: GivenTables, *, as_text: bool = True) -> "RowSource":
+        """Return a table that is not held.
+
+        But a CSV whose cells are not to be texts is: all of its cells decide together what a column is.
+        """
+        from pbgnet.sources import scan_table
+
+        if as_text or not data.is_csv:
+            return scan_table(list(data.names), missing=self.missing, header=self.header)
+        import pandas as pd
+
+        parts = [self.read(Path(path), as_text=False) for path in data.files]
+        return scan_table(pd.concat(parts, ignore_index=True))
+
     def amended(self, targets: list[str] | None = None, missing: list[str] | None = None) -> "TableReading":
         """Return the same with other columns of labels, if given, and further texts for "missing"."""
         texts = tuple(dict.fromkeys((*self.missing, *(missing or ()))))
         return replace(self, targets=tuple(targets or self.targets), missing=texts)
 
-    def given_groups(self, frame: "pd.DataFrame") -> "pd.Series | None":
+    def given_groups(self, frame: Any) -> Any:
         """Return the group of each row, where it is told by a column that is not a feature."""
         return frame[self.groups] if self.groups is not None and self.groups in frame.columns else None
 
-    def training_features(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        """Return the columns to learn from: all but the targets and those dropped."""
+    def training_features(self, frame: Any) -> Any:
+        """Return the columns of a table to learn from: all but the targets and those dropped."""
         for name in self.dropped:
             check_column("dropped", name, frame.columns)
         for name in self.targets:
@@ -84,7 +112,7 @@ class TableReading(Record):
         left = [name for name in frame.columns if name not in (*self.targets, *self.dropped)]
         if not left:
             raise OptionError(f"The table has no column but the target {some(self.targets)} to learn from.")
-        return frame[left]
+        return columns_of(frame, left)
 
 
 def save_record(path: Path, schema: str, record: Record) -> None:
@@ -132,20 +160,30 @@ def reads_text(model: "CertifiedModel | CertifiedPredictions") -> bool:
     return preprocessor is not None and bool(preprocessor.parse_numbers)
 
 
-def features(
-    frame: "pd.DataFrame", model: "CertifiedModel | CertifiedPredictions", reading: TableReading
-) -> Any:
+def columns_of(table: Any, names: list[str]) -> Any:
+    """Return some columns of a frame or a source."""
+    return table.select(names) if hasattr(table, "batches") else table[names]
+
+
+def features(frame: Any, model: "CertifiedModel | CertifiedPredictions", reading: TableReading) -> Any:
     """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
+    table = columns_of(frame, feature_columns(list(frame.columns), model, reading))
+    named = getattr(model, "feature_names", None) or model.certificate.fingerprints.columns is not None
+    return table if named else table.to_numpy()
+
+
+def feature_columns(
+    columns: Sequence[str], model: "CertifiedModel | CertifiedPredictions", reading: TableReading
+) -> list[str]:
+    """Return which columns of a table are those of the fitted one, in its order; notes the others."""
     others = {*reading.targets, *reading.dropped}
     names = getattr(model, "feature_names", None)
     if names is None:  # fitted or certified by other means than this command line
-        table = frame[[name for name in frame.columns if name not in others]]
-        return table if model.certificate.fingerprints.columns is not None else table.to_numpy()
-    known = set(names)
-    ignored = [name for name in frame.columns if name not in known and name not in others]
-    if ignored:
+        return [name for name in columns if name not in others]
+    known, there = set(names), set(columns)
+    if ignored := [name for name in columns if name not in known and name not in others]:
         note(f"Ignored, for the model does not know them: {some(ignored)}.")
-    return frame[[name for name in names if name in frame.columns]]
+    return [name for name in names if name in there]
 
 
 def check_new_folder(folder: Path, overwrite: bool) -> None:

@@ -21,6 +21,14 @@ Data = Annotated[
         metavar="DATA", readable=False, help="Table with one row per example: .csv, .csv.gz or .parquet."
     ),
 ]
+SeveralData = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help="Table with one row per example: .csv, .csv.gz or .parquet. Several files with the same "
+        "columns, a folder of them or a pattern are one table; more than 32 MB are never held in memory.",
+    ),
+]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", readable=False, help="Folder of a model that train has made.")
 ]

@@ -1,5 +1,7 @@
 """``pbgnet predict``: labels, and a share for each class, for the rows of a table."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,18 +9,24 @@ import typer
 
 from pbgnet.cli.cells import without_formulas
 from pbgnet.cli.console import MOST_CLASSES, echo, pairs
-from pbgnet.cli.folder import features, load_reading, reads_text
-from pbgnet.cli.options import Data, Debug, Json, Missing, Model, Overwrite, out_option
+from pbgnet.cli.folder import TableReading, feature_columns, features, load_reading, reads_text
+from pbgnet.cli.given_tables import GivenTables
+from pbgnet.cli.options import Debug, Json, Missing, Model, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
-from pbgnet.cli.tables import check_column, write_table
-from pbgnet.exceptions import OptionError
+from pbgnet.cli.stages import Stages, warned_once
+from pbgnet.cli.table_writer import check_new_table, table_writer
+from pbgnet.cli.tables import check_column
+from pbgnet.exceptions import OptionError, UnseenCategoryWarning
+from pbgnet.stages import announce, listening, progress
 from pbgnet.table_files import is_csv
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from pbgnet.certificates import CertifiedModel
+    from pbgnet.sources import RowSource
 
 # A share is written into a CSV with so many decimals; Parquet keeps all of them.
 SHARE_DECIMALS = 6
@@ -27,7 +35,7 @@ SHARE_DECIMALS = 6
 @command
 def predict(
     model: Model,
-    data: Data,
+    data: SeveralData,
     out: Annotated[Path, out_option("FILE", "Table to write: .csv, .csv.gz or .parquet.")],
     keep: Annotated[
         list[str] | None,
@@ -57,45 +65,102 @@ def predict(
 ) -> Result:
     """Predict the label of each row, with a share for each class.
 
-    The result has one row per row of DATA, in its order: prediction, and a column share_CLASS for each class.
+    Several files are read one after the other, and predictions are written as they come. The result has one
+    row per row of DATA, in its order: prediction, and a column share_CLASS for each class.
     For two classes that is the share of the vote: of the networks drawn from the posterior or, with two or
     more hidden layers, of the paper's tree networks; for more, softmax of the scores. A share is not a
     calibrated probability: 0.999 does not mean that one in a thousand such predictions is wrong. A model of
     several labels answers 1 or 0 for each, in prediction_LABEL. A model that was trained with --max-error or
     --coverage leaves the prediction empty where it is not sure enough, and says so in the column answered.
     """
-    import pandas as pd
-
     from pbgnet.certificates import load_model
-    from pbgnet.preprocessing import check_columns
 
     if escape_formulas and not is_csv(out):
         raise OptionError("--escape-formulas is for a CSV; programs do not run the texts of a Parquet file.")
+    check_new_table(out, overwrite=overwrite)
     loaded = load_model(model)
-    reading = load_reading(model, loaded).amended(target, missing)
-    frame = reading.read(data, as_text=reads_text(loaded))
-    for name in keep or ():
-        check_column("kept", name, frame.columns)
-    if loaded.feature_names is not None and not set(loaded.feature_names) <= set(frame.columns):
-        check_columns(list(frame.columns), loaded.feature_names)  # raises, with the nearest names
-    output = loaded.output(features(frame, loaded, reading))
-    columns = _answers(loaded, output, SHARE_DECIMALS if is_csv(out) else None)
-    if both := sorted(set(columns) & set(keep or ())):
-        raise OptionError(f"The column {both[0]!r} cannot be kept: the result has one of that name.")
-    table = pd.DataFrame({**{name: frame[name] for name in keep or ()}, **columns})
-    write_table(without_formulas(table) if escape_formulas else table, out, overwrite=overwrite)
-    counts = _counts(loaded, output)
+    reading, kept = load_reading(model, loaded).amended(target, missing), list(keep or ())
+    with listening(stages := Stages(shown=not as_json)):
+        announce("reading")
+        source = reading.scan(GivenTables.of(data), as_text=reads_text(loaded))
+        _check_names(loaded, source.columns, kept)
+        announce("predicting")
+        counts = Counter[str]()
+        with (
+            table_writer(out, _typical(loaded, source, kept, out), overwrite=overwrite) as write,
+            warned_once(UnseenCategoryWarning),
+        ):
+            for table, output in _predicted(loaded, source, reading, kept, is_csv(out)):
+                write(without_formulas(table) if escape_formulas else table)
+                counts.update(_counts(loaded, output))
+        stages.end()
+    named, n_rows = [*kept, *_answers(loaded, _no_output(loaded))], source.shape[0]
 
     def show() -> None:
-        echo(f"{len(table)} predictions in {out}")
+        echo(f"{n_rows} predictions in {out}")
         _show_counts(counts)
 
-    return Result(
-        {"out": str(out), "rows": len(table), "columns": list(table.columns), "counts": counts}, show
-    )
+    return Result({"out": str(out), "rows": n_rows, "columns": named, "counts": dict(counts)}, show)
 
 
-def _show_counts(counts: dict[str, int]) -> None:
+def _predicted(
+    model: "CertifiedModel", source: "RowSource", reading: TableReading, kept: list[str], as_csv: bool
+) -> "Iterator[tuple[pd.DataFrame, NDArray[np.float64]]]":
+    """Yield the rows of the result with what the network made of them, a batch at a time."""
+    import pandas as pd
+
+    from pbgnet.preprocessing import count_rows
+
+    names, n_done = feature_columns(source.columns, model, reading), 0
+    in_frames = bool(kept) or model.feature_names is None
+    walked = source.select([*dict.fromkeys([*names, *kept])])
+    batches: Iterator[Any] = walked.frames() if in_frames else walked.batches()
+    for batch in batches:
+        output = model.output(features(batch[names], model, reading) if in_frames else batch)
+        answers = pd.DataFrame(_answers(model, output, SHARE_DECIMALS if as_csv else None))
+        if kept:
+            answers = pd.concat([batch[kept].reset_index(drop=True), answers], axis=1)
+        n_done += count_rows(batch)
+        progress(n_done, source.shape[0])
+        yield answers, output
+
+
+def _check_names(model: "CertifiedModel", columns: Sequence[str], kept: Sequence[str]) -> None:
+    """Raise unless the table has the columns that the model reads, and those to be kept, under free names."""
+    from pbgnet.preprocessing import check_columns
+
+    for name in kept:
+        check_column("kept", name, columns)
+    if model.feature_names is not None and not set(model.feature_names) <= set(columns):
+        check_columns(columns, model.feature_names)  # raises, with the nearest names
+    if both := sorted(set(_answers(model, _no_output(model))) & set(kept)):
+        raise OptionError(f"The column {both[0]!r} cannot be kept: the result has one of that name.")
+
+
+def _no_output(model: "CertifiedModel") -> "NDArray[np.float64]":
+    import numpy as np
+
+    n_outputs = model.inputs.code.n_outputs
+    return np.zeros(0 if n_outputs == 1 else (0, n_outputs))
+
+
+def _typical(
+    model: "CertifiedModel", source: "RowSource", kept: list[str], out: Path
+) -> "Iterator[pd.DataFrame]":
+    """Show what the result may hold, where its columns need types: kept columns, and all answers."""
+    import pandas as pd
+
+    if is_csv(out):
+        return
+    if kept:
+        yield from source.select(kept).frames()
+    answers = _answers(model, _no_output(model))
+    yield pd.DataFrame(answers)
+    if "prediction" in answers:
+        yield pd.DataFrame({"prediction": list(model.classes)})
+
+
+def _show_counts(counts: Mapping[str, int]) -> None:
     """Print how often each class, or label, is answered; of many, the most frequent."""
     frequent = sorted(counts.items(), key=lambda each: -each[1])
     shown = counts.items() if len(counts) <= MOST_CLASSES else frequent[:MOST_CLASSES]
@@ -105,7 +170,7 @@ def _show_counts(counts: dict[str, int]) -> None:
 
 
 def _answers(
-    model: "CertifiedModel", output: "NDArray[np.float64]", decimals: int | None
+    model: "CertifiedModel", output: "NDArray[np.float64]", decimals: int | None = None
 ) -> dict[str, "NDArray[Any]"]:
     """Return the columns of the result: the label the vote answers with, and the share of each class.
 

@@ -15,6 +15,7 @@ from pbgnet.cli.compared import (
 from pbgnet.cli.comparisons import report_comparison
 from pbgnet.cli.console import bars, echo
 from pbgnet.cli.folder import all_stores, load_reading, save_record
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.options import Compare, Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
@@ -106,7 +107,7 @@ def _of_model(folder: Path, data: Path, compare: bool) -> Result:
     reading = load_reading(folder, model)
     if not reading.targets:
         raise OptionError("The folder does not say which column holds the labels; train has not made it.")
-    frame, table = read_as_certified(model, data, reading)
+    frame, table = read_as_certified(model, GivenTables.of([data]), reading)
     y = targets_of(frame, reading.targets, data)
     compared = measure_comparison(model, table, y, data) if compare else load_comparison(folder, model)
     tested = load_test_set(folder, model)

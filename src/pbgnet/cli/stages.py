@@ -2,8 +2,15 @@
 
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import typer
+
+from pbgnet.cli.outcome import note
+from pbgnet.exceptions import PBGNetWarning
 
 PATIENCE = 1.0
 """Seconds between two lines about how far a stage has come."""
@@ -62,3 +69,22 @@ class Stages:
             line = f"{time.perf_counter() - self._start:7.1f} s  {text}"
             typer.echo(f"\r{line:<{self._line}}" if self._line else line, err=True)
             self._line = 0
+
+
+@contextmanager
+def warned_once(kind: type[PBGNetWarning]) -> Iterator[None]:
+    """Tell the first warning of a kind, and at the end in how many more batches there was cause for one."""
+    count = 0
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_first(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            nonlocal count
+            count += issubclass(category, kind)
+            if count <= 1 or not issubclass(category, kind):
+                show(message, category, *place, **more)
+
+        warnings.showwarning = show_first
+        yield
+    if count > 1:
+        note(f"There are such cells in {count - 1} more batches of rows.")

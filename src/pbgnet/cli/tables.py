@@ -1,4 +1,4 @@
-"""Tables in files: read with one idea of what is missing, written whole or not at all."""
+"""Tables in files, read with one idea of what is missing."""
 
 import difflib
 from collections.abc import Collection, Sequence
@@ -9,7 +9,6 @@ from pbgnet.cli.cells import first_infinity, parse_labels
 from pbgnet.exceptions import (
     DomainError,
     LabelError,
-    OutputExistsError,
     ShapeError,
     UnknownNameError,
 )
@@ -50,23 +49,6 @@ def read_table(
     return frame
 
 
-def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -> None:
-    """Write a table in the format its extension names; an interrupted write leaves what was there."""
-    from pbgnet.files import replace_file
-
-    kind = kind_of_file(path)
-    if path.exists() and (path.is_dir() or not overwrite):
-        raise OutputExistsError(f"{path} exists already; choose another place, or pass --overwrite.")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(2, "there is no such folder", str(path.parent))
-    with replace_file(path) as temporary:
-        if kind == "parquet":
-            frame.to_parquet(temporary, index=False)
-        else:
-            compression = "gzip" if kind == "csv.gz" else None
-            frame.to_csv(temporary, index=False, compression=compression, lineterminator="\n")
-
-
 def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
     """Return the labels in a column of the table at `path`; none may be missing."""
     from pbgnet.certificates import label_values
@@ -91,15 +73,19 @@ def refuse_gaps(
 def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
     """Return a column as labels: in a CSV numbers and truth values if all are such, otherwise as read."""
     column = frame[target]
+    if not is_csv(path):
+        return column
     texts = column.tolist()
-    if is_csv(path) and all(isinstance(text, str) for text in texts):
-        return parse_labels(texts)
-    return column
+    return parse_labels(texts) if all(isinstance(text, str) for text in texts) else column
 
 
 def check_finite(frame: "pd.DataFrame", path: Path) -> None:
-    """Raise `DomainError` if a column of numbers holds infinity; says where."""
-    for name in frame.columns:
+    """Raise `DomainError` if a column of numbers holds infinity; says where.
+
+    Of a table that is not held the rows that columns are learned from are looked at then; infinity in others
+    is taken as missing, with a warning.
+    """
+    for name in frame.columns if hasattr(frame, "index") else ():
         row = first_infinity(frame[name])
         if row is not None:
             raise DomainError(
@@ -110,7 +96,10 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
 
 def place_of(frame: "pd.DataFrame", path: Path, row: int) -> str:
     """Say where a row stands: its line in a CSV; its number, from 1, in others."""
-    return f"line {frame.index[row]}" if is_csv(path) and frame.index.name == "line" else f"row {row + 1}"
+    index = getattr(frame, "index", None)  # a table that is not held has none
+    if is_csv(path) and index is not None and index.name == "line":
+        return f"line {index[row]}"
+    return f"row {row + 1}"
 
 
 def check_column(kind: str, name: str, columns: Collection[str]) -> None:

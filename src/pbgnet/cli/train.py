@@ -11,11 +11,12 @@ import typer
 from pbgnet.choices import ALGORITHMS, CERTIFICATES, CLASSIFIERS, CODES
 from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.launch import launchable
-from pbgnet.cli.options import Compare, Data, Debug, Json, Missing, Overwrite, out_option
+from pbgnet.cli.options import Compare, Debug, Json, Missing, Overwrite, SeveralData, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
-from pbgnet.cli.workflow import train_model
+from pbgnet.cli.workflow import Trained, train_model
 from pbgnet.exceptions import OptionError
 
 CERTIFIED = [name for name in ALGORITHMS if name != "mlp"]
@@ -269,7 +270,7 @@ def reading_of(given: dict[str, Any]) -> TableReading:
 @launchable
 @command
 def train(
-    data: Data,
+    data: SeveralData,
     target: Target,
     out: Out,
     hidden: Hidden = ["auto"],  # noqa: B006 (typer copies it)
@@ -316,16 +317,20 @@ def train(
     """
     given = dict(locals())
     trained = train_model(
-        data,
+        GivenTables.of(data),
         reading_of(given),
         out,
         **{name: given[name] for name in OF_THE_RUN},
         stages=Stages(shown=not (quiet or as_json)),
         **parameters_of(given),
     )
-    if trained is None:  # another worker writes and prints
+    return _outcome(trained, f"pbgnet verify {shlex.quote(str(out))} {GivenTables.of(data)}", quiet)
+
+
+def _outcome(trained: Trained | None, following: str, quiet: bool) -> Result:
+    """Return what was trained, for people and machines; nothing of a worker that neither writes nor prints."""
+    if trained is None:
         return Result({}, lambda: None)
-    following = f"pbgnet verify {shlex.quote(str(out))} {shlex.quote(str(data))}"
 
     def show() -> None:
         if not quiet:

@@ -8,12 +8,14 @@ import typer
 
 from pbgnet.cli.console import console, echo, printable
 from pbgnet.cli.folder import TableReading, features, load_reading, reads_text
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.label_columns import label_matrix
-from pbgnet.cli.options import Data, Debug, Json, Missing, Model
+from pbgnet.cli.options import Debug, Json, Missing, Model, SeveralData
 from pbgnet.cli.outcome import ExitCode, Result, command, note
+from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, label_column
 from pbgnet.exceptions import DamagedFileError, LabelError, OptionError
-from pbgnet.table_files import is_csv
+from pbgnet.stages import listening
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +30,9 @@ RESULTS = {"ok": ("ok", "green"), "failed": ("FAILED", "bold red"), "trusted": (
 
 
 def verify_model(
-    model: Path, data: Path, targets: list[str] | None = None, missing: list[str] | None = None
+    model: Path, data: GivenTables, targets: list[str] | None = None, missing: list[str] | None = None
 ) -> "VerificationReport":
-    """Verify the model in a folder against a table in a file, read the way train read it."""
+    """Verify the model in a folder against a table in files, read the way train read it."""
     import warnings
 
     import numpy as np
@@ -48,7 +50,7 @@ def verify_model(
     reading = load_reading(model, loaded).amended(targets, missing)
     if not reading.targets and not isinstance(loaded.certificate.subject, DisagreementSubject):
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
-    if reads_text(loaded) and reading.data is not None and not is_csv(data):
+    if reads_text(loaded) and reading.data is not None and not data.is_csv:
         raise OptionError(
             f"The model was trained on a CSV, whose cells are compared as they are written, and {data} is "
             "none; verify it with the CSV."
@@ -58,7 +60,7 @@ def verify_model(
         return recompute(loaded, table)
     for name in reading.targets:
         check_column("target", name, frame.columns)
-    y = _labels_to_compare(frame, reading, data)
+    y = _labels_to_compare(frame, reading, data.first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
         return recompute(loaded, table, y, groups=reading.given_groups(frame))
@@ -76,9 +78,9 @@ def _labels_to_compare(frame: "pd.DataFrame", reading: TableReading, data: Path)
 
 
 def read_as_certified(
-    loaded: "CertifiedModel | CertifiedPredictions", data: Path, reading: TableReading
-) -> tuple["pd.DataFrame", Any]:
-    """Return the file and the columns of the model, with typed cells if it is those that were certified.
+    loaded: "CertifiedModel | CertifiedPredictions", data: GivenTables, reading: TableReading
+) -> tuple[Any, Any]:
+    """Return the table and the columns of the model, with typed cells if it is those that were certified.
 
     A model that tells numbers from words itself may have been made from a CSV, or in Python from a table.
     """
@@ -88,9 +90,9 @@ def read_as_certified(
     if not isinstance(loaded.certificate.subject, FittedSubject) and (trained_here or not reads_text(loaded)):
         either = [reads_text(loaded)]
     for as_text in either:
-        frame = reading.read(data, as_text=as_text)
+        frame = reading.open(data, as_text=as_text)
         table = features(frame, loaded, reading)
-        if fingerprint_features(table) == loaded.certificate.fingerprints.features:
+        if len(either) == 1 or fingerprint_features(table) == loaded.certificate.fingerprints.features:
             break
     return frame, table
 
@@ -119,7 +121,7 @@ def show_steps(report: "VerificationReport") -> None:
 @command
 def verify(
     model: Model,
-    data: Data,
+    data: SeveralData,
     target: Annotated[
         list[str] | None,
         typer.Option(
@@ -136,7 +138,9 @@ def verify(
     Exit code 0 if every step agrees, 1 if one does not. A changed weight, label, value, row or number is
     found and named. Training is not repeated; what cannot be recomputed is listed as "on trust".
     """
-    report = verify_model(model, data, target, missing)
+    with listening(stages := Stages(shown=not as_json)):
+        report = verify_model(model, GivenTables.of(data), target, missing)
+        stages.end()
     payload = {"ok": report.ok, "steps": [asdict(step) for step in report.steps]}
     return Result(payload, lambda: show_steps(report), ExitCode.DONE if report.ok else ExitCode.NOT_VERIFIED)
 

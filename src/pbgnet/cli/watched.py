@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbgnet.cli.folder import TableReading, features, reads_text
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.tables import check_column, read_table
 from pbgnet.cli.verify import read_as_certified
 from pbgnet.exceptions import OptionError, UncertifiedError
@@ -111,7 +112,7 @@ def make_detector(
     from pbgnet.monitoring import ChangeDetector
     from pbgnet.preprocessing import take_rows
 
-    _, table = read_as_certified(loaded, reference, reading)
+    _, table = read_as_certified(loaded, GivenTables.of([reference]), reading)
     if fingerprint_features(table) != loaded.certificate.fingerprints.features:
         raise UncertifiedError(
             f"{reference} is not the table that the certificate speaks of; give the one it was made from."

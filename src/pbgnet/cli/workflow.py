@@ -1,7 +1,6 @@
 """From a table in a file to a certified model in a folder."""
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pbgnet.cli.compared import (
 )
 from pbgnet.cli.console import echo, show_certificate
 from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
+from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, check_finite, some
@@ -25,7 +25,6 @@ from pbgnet.exceptions import LabelError, OptionError
 from pbgnet.stages import listening
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, SplitRecord
@@ -79,7 +78,7 @@ class Trained:
 
 
 def train_model(
-    data: Path,
+    data: GivenTables,
     reading: TableReading,
     out: Path,
     *,
@@ -105,12 +104,12 @@ def train_model(
     start = time.perf_counter()
     check_new_folder(out, overwrite)
     stages.begin("reading")
-    frame = reading.read(data)
-    y = targets_of(frame, reading.targets, data)
+    frame = reading.open(data, hold=bool(models) or compare)
+    y = targets_of(frame, reading.targets, data.first)
     X = reading.training_features(frame)  # noqa: N806
     if len(reading.targets) == 1:
         _check_rows(y, reading.targets[0])
-    check_finite(X, data)
+    check_finite(X, data.first)
     if not models:
         _check_parameters(parameters)
 
@@ -127,7 +126,7 @@ def train_model(
         return None
     stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
-    compared = measure_comparison(model, X, y, data) if compare else None
+    compared = measure_comparison(model, X, y, data.first) if compare else None
     page = _page(model, history, X, y, tested, compared)
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
@@ -157,7 +156,8 @@ def _page(
     from pbgnet.report import render_report
 
     counts, others = None if tested is None else tested.counts, None if compared is None else compared.named
-    return render_report(model, history, X, y, tested=counts, compared=others)
+    # The table is the one of the fit: to look through all of it once more would take its time.
+    return render_report(model, history, X, y, tested=counts, compared=others, check_table=False)
 
 
 def _fit(
@@ -191,8 +191,8 @@ def _fit(
 
 def _with_groups(
     reading: TableReading,
-    frame: "pd.DataFrame",
-    X: "pd.DataFrame",  # noqa: N803
+    frame: Any,
+    X: Any,  # noqa: N803
     column: str | None,
 ) -> tuple[TableReading, Any]:
     """Return how the table is read, and the groups: a feature by its name, another column row by row."""
@@ -225,20 +225,22 @@ def _write(model: "CertifiedModel | CertifiedPredictions", folder: Path) -> None
 
 def _check_rows(y: "NDArray[Any]", target: str) -> None:
     """Raise unless there are rows of two classes or more, and these read like classes."""
-    counts = Counter(y.tolist())
-    if len(counts) == 1:
+    from pbgnet.certificates import distinct_labels
+
+    classes, _ = distinct_labels(y)
+    if len(classes) == 1:
         raise LabelError(
-            f"Column {target!r} holds one class only, {next(iter(counts))!r}; two are needed to learn from."
+            f"Column {target!r} holds one class only, {classes[0]!r}; two are needed to learn from."
         )
-    listed = some(sorted(counts, key=str), 4)
+    listed = some(sorted(classes, key=str), 4)
     if y.dtype.kind == "f":
         raise LabelError(
             f"Column {target!r} holds numbers with decimals ({listed}), which read like a quantity; name the "
             "classes by words or whole numbers."
         )
-    if len(counts) > max(FEW_CLASSES, y.size // 2):
+    if len(classes) > max(FEW_CLASSES, y.size // 2):
         raise LabelError(
-            f"Column {target!r} holds {len(counts)} classes in {y.size} rows ({listed}): most have a single "
+            f"Column {target!r} holds {len(classes)} classes in {y.size} rows ({listed}): most have a single "
             "row to learn from. It reads like a quantity or a name; name another column with --target, or "
             "make one with fewer classes."
         )

@@ -25,6 +25,7 @@ from pbgnet.certificates import (
     VerificationReport,
     certify_prepared,
     read_groups,
+    rows_to_fit,
 )
 from pbgnet.estimators.around_fit import (
     check_workers_alike,
@@ -37,9 +38,9 @@ from pbgnet.estimators.around_fit import (
 from pbgnet.estimators.learning import ImageShape, flat_images, in_encoding, read_image_shape
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.table_labels import check_labels, classes_of
-from pbgnet.exceptions import DomainError
+from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, make_code, prepare_rows
-from pbgnet.preprocessing import TablePreprocessor, column_names, take_rows
+from pbgnet.preprocessing import TablePreprocessor, column_names, is_source, take_rows
 from pbgnet.stages import announce
 from pbgnet.training import EnsembleChoice, FitResult
 from pbgnet.validation import check_readable
@@ -181,6 +182,8 @@ class CertifiedClassifier(CertifiedPredictor):
         check_readable("X", X)
         check_readable("y", y)
         column_names(X)  # raises for a name that occurs twice
+        if is_source(X):
+            raise DtypeError("A table that is not held goes through make_certified_pipeline(classifier).")
         with whole_or_unchanged(self):
             self.image_shape_ = read_image_shape(self.image_shape, X)
             given = flat_images(X, self.image_shape_)
@@ -195,7 +198,7 @@ class CertifiedClassifier(CertifiedPredictor):
             split = self.split_rows(rows, seeds, prior_rows)
             preprocessor = self._make_preprocessor(table)
             if preprocessor is not None and split.prior_rows.size:
-                preprocessor.fit(take_rows(table, split.prior_rows))
+                preprocessor.fit(take_rows(table, rows_to_fit(rows, split)))
             inputs = self.inputs_of(labels, column_names(table), preprocessor)
             record = OUTSIDE if preprocessor is None else BINNED
             prepared = PreparedTable(rows, inputs, split, read_groups(groups, table))

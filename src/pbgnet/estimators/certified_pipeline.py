@@ -18,6 +18,7 @@ from pbgnet.certificates import (
     SplitRecord,
     VerificationReport,
     read_groups,
+    rows_to_fit,
 )
 from pbgnet.estimators.around_fit import refuse_fit_parameters
 from pbgnet.estimators.base import CertifiedClassifier
@@ -137,7 +138,7 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         rows = LabelledRows(table, labels)
         split = classifier.split_rows(rows, seeds, prior_rows, self._fraction(classifier))
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
-        preprocessor.fit(take_rows(table, split.prior_rows))
+        preprocessor.fit(take_rows(table, rows_to_fit(rows, split)))
         names = column_names(table)
         inputs = classifier.inputs_of(labels, names, preprocessor)
         prepared = PreparedTable(rows, inputs, split, read_groups(groups, table))

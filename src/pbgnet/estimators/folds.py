@@ -63,7 +63,7 @@ class Folds:
         parts = []
         for fitted, rows in self._fits(candidate, "to tell where it is sure"):
             quantity = score_quantity(None, fitted)
-            parts.append(measure_scores(quantity, None, fitted, take_rows(self.table, rows), rows.size))
+            parts.append(measure_scores(quantity, None, fitted, take_rows(self.table, rows)))
         return RowScores(parts[0].quantity, np.concatenate([part.values for part in parts]))
 
     def _fits(self, candidate: Any, what: str) -> Iterator[tuple[FittedClassifier, NDArray[np.int64]]]:

@@ -12,6 +12,7 @@ from pbgnet.certificates import ExportedNetwork
 from pbgnet.exceptions import DamagedFileError, DomainError
 from pbgnet.export.dependency import check_runtime, import_onnxruntime
 from pbgnet.export.metadata import Metadata, check_seal
+from pbgnet.export.shipped import ShippedClassifier
 from pbgnet.export.table import NUMBERS_DTYPE, read_table
 from pbgnet.files import as_path
 from pbgnet.validation import positive_int
@@ -23,7 +24,7 @@ WORKSPACE = 2**20
 MOST_THREADS = 1024
 
 
-class OnnxClassifier:
+class OnnxClassifier(ShippedClassifier):
     """An exported network, run by onnxruntime.
 
     It has what `pbgnet.certificates` asks of any classifier, and is callable itself.
@@ -79,20 +80,11 @@ class OnnxClassifier:
         except Exception as error:  # the runtime has its own kinds, without a common base
             check_runtime(runtime, path, error)  # the seal holds: it may be the runtime that is at fault
             raise DamagedFileError(f"{path} cannot be run by onnxruntime: {error!s:.200}") from error
-        self.classes_: NDArray[Any] = self.metadata.inputs.classes.array
+        self.inputs = self.metadata.inputs
         columns = self._session.get_inputs()[0].shape[1]
-        preprocessor = self.metadata.inputs.preprocessor
+        preprocessor = self.inputs.preprocessor
         self.n_features_in_ = int(columns if preprocessor is None else preprocessor.n_features_in_)
         self.fingerprint = hashlib.sha256(content).hexdigest()
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return one number per row for two classes, above 0 for the second; for more, the score of each.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,), or (n, c) for c > 2 classes
-        """
-        return self.metadata.inputs.decisions(self.output(X))
 
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return G (aggregate), or -1 and 1 (sign network), of each output; of members their mean.
@@ -113,20 +105,12 @@ class OnnxClassifier:
         """
         parts = [self._session.run(["decision"], feed)[0] for feed in self._feeds(X)]
         if not parts:
-            n_outputs = self.metadata.inputs.code.n_outputs
+            n_outputs = self.inputs.code.n_outputs
             return np.zeros(0 if n_outputs == 1 else (0, n_outputs))
         output = np.concatenate(parts).astype(np.float64)
         if not np.isfinite(output).all():
             raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
         return output
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the label the network answers with, for each row."""
-        return self.metadata.inputs.answers(self.output(X))
-
-    def __call__(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return `predict`: the classifier as a function."""
-        return self.predict(X)
 
     def __repr__(self) -> str:
         record = self.metadata
@@ -140,9 +124,9 @@ class OnnxClassifier:
     def _feeds(self, X: Any) -> Iterator[dict[str, NDArray[Any]]]:  # noqa: N803
         """Give the inputs of the file, a few rows at a time."""
         step = max(1, min(CHUNK, WORKSPACE // self.metadata.workspace))
-        preprocessor = self.metadata.inputs.preprocessor
+        preprocessor = self.inputs.preprocessor
         if preprocessor is None:
-            rows = self.metadata.inputs.features(X, self.n_features_in_)
+            rows = self.inputs.features(X, self.n_features_in_)
             for start in range(0, rows.shape[0], step):
                 yield {"x": self._numbers(rows[start : start + step])}
             return

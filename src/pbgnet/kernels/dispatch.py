@@ -32,6 +32,10 @@ KERNELS = {
         "numba": "pbgnet.kernels.binned.binned_numba",
         "triton": "pbgnet.kernels.binned.binned_triton",
     },
+    "bits": {
+        "torch": "pbgnet.kernels.bits.bits_torch",
+        "numba": "pbgnet.kernels.bits.bits_numba",
+    },
     "fourier": {
         "torch": "pbgnet.kernels.fourier_torch",
         "numba": "pbgnet.kernels.fourier_numba",
@@ -42,8 +46,8 @@ KERNELS = {
         "triton": "pbgnet.kernels.layers_triton",
     },
     "monte_carlo": {
-        "torch": "pbgnet.kernels.monte_carlo_torch",
-        "triton": "pbgnet.kernels.monte_carlo_triton",
+        "torch": "pbgnet.kernels.sampled.monte_carlo_torch",
+        "triton": "pbgnet.kernels.sampled.monte_carlo_triton",
     },
     "permute": {
         "torch": "pbgnet.kernels.orders.permute_torch",

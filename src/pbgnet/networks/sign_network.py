@@ -1,11 +1,14 @@
 """The plain binary activated network: one network, no aggregation, no certificate."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from pbgnet.kernels import find_kernel
 from pbgnet.networks.architecture import Architecture
+from pbgnet.networks.inputs import PreparedRows, append_one
 from pbgnet.networks.layers import Layer
 from pbgnet.networks.patches import PatchRows, PatchShape
 from pbgnet.validation import check_finite, check_tensor
@@ -30,9 +33,9 @@ class SignLayer(Layer):
 
     __slots__ = ()
 
-    def signs(self, values: Tensor) -> Tensor:
-        """Return the sign of each neuron, (..., n, d) to (..., n, m)."""
-        return sign(self.inputs(values) @ self.weight.mT)
+    def products(self, rows: PreparedRows) -> Tensor:
+        """Return `w . x` of each neuron for rows with their constant: shape (..., n, m)."""
+        return rows @ self.weight.mT if isinstance(rows, Tensor) else rows.times(self.weight)
 
 
 @dataclass(eq=False, slots=True)
@@ -46,10 +49,11 @@ class SignConvolution(SignLayer):
         """Filters times positions."""
         return self.weight.shape[-2] * self.patches.n_positions
 
-    def signs(self, values: Tensor) -> Tensor:
-        """Return the sign of each neuron, (..., n, d) to (..., n, m)."""
-        cut = PatchRows.of(values, self.patches).cut()  # shape: (..., n, P, inputs of a patch)
-        return sign(cut @ self.weight.mT.unsqueeze(-3)).flatten(-2)
+    def products(self, rows: PreparedRows) -> Tensor:
+        """Return `w . x` of each neuron for images: shape (..., n, m)."""
+        assert isinstance(rows, PatchRows)
+        cut = rows.cut()  # shape: (..., n, P, inputs of a patch)
+        return (cut @ self.weight.mT.unsqueeze(-3)).flatten(-2)
 
 
 class SignNetwork(nn.Module):
@@ -97,14 +101,38 @@ class SignNetwork(nn.Module):
             layers[0] = SignConvolution(self.weights[0], sizes.intercept, sizes.patches)
         return layers
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Answer examples of shape (..., n, d) with -1 or 1: shape (..., n) or (..., n, r)."""
+    def prepare(self, x: Tensor) -> Tensor | PatchRows:
+        """Bring examples of shape (..., n, d) to the form `output` works on: with their constant."""
         self.architecture.check_examples(x, like=self.weights[0])
         check_finite("x", x, "Impute or drop such rows.")
-        values = x
-        for layer in self.layers:
-            values = layer.signs(values)
-        return self.architecture.as_output(values)
+        patches = self.architecture.patches
+        if patches is not None:
+            return PatchRows.of(x, patches)
+        return append_one(x) if self.architecture.intercept else x
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Answer examples of shape (..., n, d) with -1 or 1: shape (..., n) or (..., n, r)."""
+        return self.output(self.prepare(x))
+
+    def output(self, rows: PreparedRows) -> Tensor:
+        """Answer prepared examples, also such that stay codes; their lengths do not matter.
+
+        Above the first layer, whose products are rounded, signs are those of exact sums: one row is answered
+        alike alone and among others (`pbgnet.kernels.bits`).
+
+        Parameters
+        ----------
+        rows : PreparedRows, shape (..., n, d + intercept)
+            From `prepare`, or `prepare_rows` without `unit`.
+        """
+        products = self.layers[0].products(rows).detach()
+        *leading, n, m = products.shape
+        # Examples may have leading axes that the weights lack.
+        weights = [w.expand(*leading, *w.shape[-2:]).reshape(-1, *w.shape[-2:]) for w in self.weights[1:]]
+        flat = products.reshape(math.prod(leading), n, m)
+        on: Tensor = find_kernel("bits", products.device).answers(flat, weights, self.architecture.intercept)
+        signs = on.to(products.dtype) * 2 - 1
+        return self.architecture.as_output(signs.reshape(*leading, n, self.architecture.n_outputs))
 
     def extra_repr(self) -> str:
         """Sizes and intercept, for `repr`."""

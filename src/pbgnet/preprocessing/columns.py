@@ -14,6 +14,7 @@ from pbgnet.preprocessing.dates import LAYOUTS, MOST_DAYS, PARTS, part_of, read_
 from pbgnet.preprocessing.moments import DAY
 from pbgnet.preprocessing.numerals import STYLES, UNITS, read_numbers
 from pbgnet.preprocessing.tables import Column
+from pbgnet.preprocessing.thresholds import count_up_to
 from pbgnet.preprocessing.words import MISSING, Words
 from pbgnet.records import Limits, Record
 
@@ -119,7 +120,7 @@ class NumericColumn(FittedColumn):
         return np.where(absent, self.n_bins, bins) if self.missing else bins
 
     def _bins(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.searchsorted(np.array(self.thresholds), numbers, side="right")
+        return count_up_to(np.array(self.thresholds), numbers)
 
 
 @dataclass(frozen=True)

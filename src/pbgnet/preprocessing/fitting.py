@@ -20,6 +20,7 @@ from pbgnet.preprocessing.columns import (
     finite_numbers,
 )
 from pbgnet.preprocessing.dates import PARTS, choose_layout, part_of, read_dates
+from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import choose_style
 from pbgnet.preprocessing.tables import Column
 from pbgnet.preprocessing.thresholds import choose_thresholds
@@ -62,15 +63,18 @@ def fit_column(column: Column, rules: Rules) -> Fitted:
     """
     if column.texts is None:
         return Fitted(_fit_numeric(column, rules))
+    if isinstance(column.texts, Moments) and (read := _fit_moments(column, column.texts, rules.max_bins)):
+        return read
     words = Words.of(column.texts)
     *counts, n_missing = words.counts.tolist()
     missing = n_missing > 0
     texts = {word: count for word, count in zip(words.words, counts, strict=True) if count}
     if not texts:
         return Fitted(EmptyColumn(column.name, True))
-    if rules.parse_numbers and not column.categorical and (read := _fit_numerals(column, texts, rules)):
+    parsed = rules.parse_numbers and not column.categorical
+    if parsed and not column.dates and (read := _fit_numerals(column, texts, rules)):
         return read
-    may_be_dates = column.dates or (rules.parse_numbers and not column.categorical)
+    may_be_dates = column.dates or parsed
     if may_be_dates and (read := _fit_dates(column, texts, rules.max_bins)):
         return read
     if rules.drop_ids and len(texts) == column.n_rows >= FEWEST_NAMED:
@@ -117,8 +121,20 @@ def _fit_dates(column: Column, texts: dict[str, int], max_bins: int) -> Fitted |
     layout, n_read = choose_layout(texts.items())
     if not n_read or n_read < MOSTLY * sum(texts.values()):
         return None
-    cells = column.texts or []
-    seconds = read_dates(cells, layout)
+    return _fit_parts(column, layout, read_dates(column.texts or [], layout), max_bins)
+
+
+def _fit_moments(column: Column, moments: Moments, max_bins: int) -> Fitted | None:
+    """Learn a column that the table itself holds as dates; None if no calendar has most of them."""
+    seconds, n_present = read_dates(moments, "year first"), len(moments) - int(moments.counts[-1])
+    n_read = len(seconds) - int(np.isnan(seconds).sum())
+    if not n_read or n_read < MOSTLY * n_present:
+        return None
+    return _fit_parts(column, "year first", seconds, max_bins)
+
+
+def _fit_parts(column: Column, layout: str, seconds: NDArray[np.float64], max_bins: int) -> Fitted:
+    """Learn the parts of dates that vary."""
     if layout == "time":
         parts = {"days": seconds / 3600}
     else:
@@ -131,7 +147,7 @@ def _fit_dates(column: Column, texts: dict[str, int], max_bins: int) -> Fitted |
         elif part.thresholds:  # one step for missing dates is enough
             fitted[which] = replace(part, missing=False)
     date = DateColumn(column.name, fitted["days"].missing, layout, tuple(fitted), tuple(fitted.values()))
-    return Fitted(date, _odd(cells, seconds))
+    return Fitted(date, _odd(column.texts or [], seconds))
 
 
 def _present(cells: Sequence[str | None]) -> NDArray[np.bool_]:

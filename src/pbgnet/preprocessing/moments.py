@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.preprocessing.words import MISSING, Words
+from pbgnet.preprocessing.words import MISSING, Words, occurring_places
 
 DAY = 86400.0
 FIRST_YEAR, LAST_YEAR = 1, 9999
@@ -48,6 +48,11 @@ class Moments(Words):
         """The different dates as texts: 2020-01-31T12:30:00."""
         return date_texts(self.moments)
 
+    @property
+    def n_words(self) -> int:
+        """Number of different dates."""
+        return int(self.moments.size)
+
     @functools.cached_property
     def seconds(self) -> NDArray[np.float64]:
         """Of each different date since the beginning of 1970: the number that its text is read as."""
@@ -71,8 +76,12 @@ class Moments(Words):
         return cls(moments, np.concatenate(shifted))
 
     def take(self, rows: slice | NDArray[Any]) -> "Moments":
-        """Return the dates of some rows; they keep all moments."""
-        return Moments(self.moments, self.places[rows])
+        """Return the dates of some rows; those of fewer rows than there are dates keep theirs alone."""
+        places = self.places[rows]
+        if isinstance(rows, slice) or places.size >= self.n_words:
+            return Moments(self.moments, places)
+        kept, places = occurring_places(places)
+        return Moments(self.moments[kept], places)
 
 
 def date_texts(values: NDArray[Any]) -> list[str]:

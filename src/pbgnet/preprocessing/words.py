@@ -40,10 +40,10 @@ class Words(Sequence[str | None]):
         """Read texts in any form; those that are words already stay as they are."""
         if isinstance(texts, cls):
             return texts
-        known: dict[str | None, int] = {None: MISSING}
-        places = [known.setdefault(text, len(known) - 1) for text in texts]
-        del known[None]
-        return cls([str(word) for word in known], np.array(places, dtype=np.int64))
+        words = [str(text) for text in dict.fromkeys(texts) if text is not None]
+        known: dict[str | None, int] = {word: place for place, word in enumerate(words)}
+        known[None] = MISSING
+        return cls(words, np.fromiter(map(known.__getitem__, texts), dtype=np.int64, count=len(texts)))
 
     def __len__(self) -> int:
         return len(self.places)
@@ -64,10 +64,14 @@ class Words(Sequence[str | None]):
         return iter(self.each(str, None, object).tolist())
 
     @property
+    def n_words(self) -> int:
+        """Number of different words."""
+        return len(self.words)
+
+    @property
     def counts(self) -> NDArray[np.int64]:
         """How often each word occurs, and last how many texts are missing."""
-        n_words = len(self.words)
-        found = np.bincount(self.places + 1, minlength=n_words + 1)
+        found = np.bincount(self.places + 1, minlength=self.n_words + 1)
         return np.append(found[1:], found[0])
 
     @classmethod
@@ -82,12 +86,16 @@ class Words(Sequence[str | None]):
 
     def occurring(self, rows: NDArray[np.bool_]) -> list[str]:
         """Return the words of rows that a mask marks, each once."""
-        marked = np.bincount(self.places[rows] + 1, minlength=len(self.words) + 1)[1:]
+        marked = np.bincount(self.places[rows] + 1, minlength=self.n_words + 1)[1:]
         return [self.words[place] for place in np.flatnonzero(marked).tolist()]
 
     def take(self, rows: slice | NDArray[Any]) -> "Words":
-        """Return the texts of some rows; they keep all words."""
-        return Words(self.words, self.places[rows])
+        """Return the texts of some rows; those of fewer rows than there are words keep theirs alone."""
+        places = self.places[rows]
+        if isinstance(rows, slice) or places.size >= self.n_words:
+            return Words(self.words, places)
+        kept, places = occurring_places(places)
+        return Words([self.words[place] for place in kept.tolist()], places)
 
     def each(self, compute: Callable[[str], Any], missing: Any, dtype: Any = None) -> NDArray[Any]:
         """Return what a function makes of each row's text, called once for every word."""
@@ -95,3 +103,9 @@ class Words(Sequence[str | None]):
         found[:-1] = [compute(word) for word in self.words]
         found[-1] = missing
         return np.asarray(found[self.places])
+
+
+def occurring_places(places: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the words that occur, by their places, and the places of rows among these alone."""
+    kept, new = np.unique(np.append(MISSING, places), return_inverse=True)
+    return kept[1:].astype(np.int64), new[1:] - 1

@@ -30,6 +30,7 @@ def render_report(
     *,
     tested: Tested | None = None,
     compared: Mapping[str, Claim] | None = None,
+    check_table: bool = True,
 ) -> str:
     """Return the report of a model as one HTML page, with no outside parts and no scripts.
 
@@ -49,6 +50,9 @@ def render_report(
     compared : mapping of str to Claim, optional
         What other classifiers give on the same rows, from `pbgnet.estimators.compare_classifiers`: shown as
         alternatives, which are no claims of the certificate.
+    check_table : bool, default=True
+        Whether to see first that X and y are the table given to fit, which takes a walk through it; whoever
+        has just fitted on it knows.
 
     Raises
     ------
@@ -69,7 +73,8 @@ def render_report(
     True
     """
     _check_arguments(model, history, tested)
-    _check_table(model, X, y)
+    if check_table:
+        _check_table(model, X, y)
     others, counted = dict(compared or {}), None if tested is None else ErrorCount(*tested)
     if isinstance(model, CertifiedPredictions):
         shown = classifier_values(model, y, counted, others)

@@ -4,7 +4,7 @@ import csv
 import functools
 import io
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,8 +79,7 @@ class CsvFile:
         n_rows = sum(chunk.shape[0] for chunk in chunks)
         lines = self.lines(n_rows)
         index = pd.RangeIndex(1, n_rows + 1, name="row") if lines is None else pd.Index(lines, name="line")
-        columns = {name: texts_of(chunks, name) for name in self.columns}
-        return pd.DataFrame({name: pd.Series(texts, index, dtype=object) for name, texts in columns.items()})
+        return pd.DataFrame({name: text_series(chunks, name) for name in self.columns}).set_axis(index)
 
     def typed_frame(self) -> "pd.DataFrame":
         """Return all rows; a column holds numbers where all its cells are such.
@@ -159,14 +158,17 @@ def clean(cells: Any, missing: Collection[str], blank: str | None = None) -> Wor
     return Words(texts.words, texts.places[places])
 
 
-def texts_of(chunks: Sequence[ColumnTable], name: str) -> Any:
-    """Return the texts of a column of all chunks, an array of objects."""
-    parts = [np.array([*texts.words, None], dtype=object)[texts.places] for texts in _words(chunks, name)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=object)
+def text_series(chunks: Iterable[ColumnTable], name: str) -> "pd.Series[Any]":
+    """Return the texts of a column of all chunks; each different one is kept once."""
+    import pandas as pd
 
-
-def _words(chunks: Sequence[ColumnTable], name: str) -> Iterator[Words]:
-    return (Words.of(chunk[name].texts or []) for chunk in chunks)
+    known: dict[str, str] = {}
+    parts = []
+    for chunk in chunks:
+        texts = Words.of(chunk[name].texts or [])
+        words = [known.setdefault(word, word) for word in texts.words]
+        parts.append(np.array([*words, None], dtype=object)[texts.places])
+    return pd.Series(np.concatenate(parts) if parts else [], name=name, dtype=object)
 
 
 def _clean(text: str, missing: Collection[str], blank: str | None) -> str | None:

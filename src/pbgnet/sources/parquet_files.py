@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pbgnet.exceptions import ChangedSourceError, DamagedFileError, DtypeError, ShapeError
 from pbgnet.preprocessing import PART_ROWS, ColumnTable
 from pbgnet.sources.arrow_columns import kind_of, read_arrow, to_frame
+from pbgnet.sources.csv_files import text_series
 from pbgnet.sources.file_damage import check_header, damage_named, library
 from pbgnet.sources.row_source import RowSource
 
@@ -119,6 +120,8 @@ class ParquetSource(RowSource):
 
     def __getitem__(self, name: str) -> "pd.Series[Any]":
         self._check_name(name)
+        if self._kinds[name] == "texts":
+            return text_series(self.select([name]).batches(), name)
         arrow = library("pyarrow", "Parquet files")
         stored = self._stored[name]
         chunks = [batch.column(stored) for file in self._files for batch in file.batches([stored])]

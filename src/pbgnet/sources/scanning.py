@@ -74,6 +74,11 @@ def scan_table(
     return FrameSource(data, folder)
 
 
+def find_files(data: Any) -> list[str]:
+    """Return the files that paths, folders and patterns name, in the order `scan_table` reads them in."""
+    return [path for _, path in _found(data)]
+
+
 def _scan_files(
     places: list[tuple[Any, str]], missing: Sequence[str], header: bool, folder: Path | None
 ) -> RowSource:

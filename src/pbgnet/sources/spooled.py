@@ -12,7 +12,7 @@ import numpy as np
 
 from pbgnet.exceptions import ShapeError
 from pbgnet.preprocessing import HELD_BYTES, Column, ColumnTable, Words, room_for
-from pbgnet.sources.csv_files import CsvFile, texts_of
+from pbgnet.sources.csv_files import CsvFile, text_series
 from pbgnet.sources.file_damage import damage_named
 from pbgnet.sources.row_source import RowSource
 from pbgnet.table_files import check_file
@@ -87,18 +87,15 @@ class CsvSource(RowSource):
             raise ShapeError(f"{files[0].path} has no rows, only a header.")
 
     def __getitem__(self, name: str) -> "pd.Series[Any]":
-        import pandas as pd
-
         self._check_name(name)
-        return pd.Series(texts_of([*self._spool.read([name])], name), name=name, dtype=object)
+        return text_series(self._spool.read([name]), name)
 
     def frames(self) -> "Iterator[pd.DataFrame]":
         """Walk through the rows as frames of texts."""
         import pandas as pd
 
         for batch in self.batches():
-            columns = {name: pd.Series(texts_of([batch], name), dtype=object) for name in self.columns}
-            yield pd.DataFrame(columns)
+            yield pd.DataFrame({name: text_series([batch], name) for name in self.columns})
 
     def identity(self) -> dict[str, Any]:
         """Return path, size, time of change and reading of each file, and the columns."""

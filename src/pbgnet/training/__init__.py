@@ -21,7 +21,7 @@ from pbgnet.training.algorithms import (
     fit_ensemble,
     fit_linear,
 )
-from pbgnet.training.solvers import SOLVERS, Course, Journal, Solver
+from pbgnet.training.solvers import SOLVERS, Course, Journal, Solver, checkpointing
 from pbgnet.training.steps import (
     AUGMENTATIONS,
     Augmentation,
@@ -58,6 +58,7 @@ __all__ = [
     "Solver",
     "Start",
     "TrainingData",
+    "checkpointing",
     "empirical_loss",
     "empirical_means",
     "fit_ensemble",

@@ -24,7 +24,7 @@ def data(request):
 
 
 def measured(model, X, scores=None):
-    return measure_scores(score_quantity(scores, model), scores, model, X, len(X))
+    return measure_scores(score_quantity(scores, model), scores, model, X)
 
 
 def test_probabilities_come_first(data):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates.data import label_values
+from pbgnet.certificates.classifier.batches import row_batches
+from pbgnet.certificates.data import Classes, label_values
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, LabelError, ShapeError
 from pbgnet.preprocessing import count_rows
 from pbgnet.records import read_keys
@@ -51,8 +52,33 @@ def as_array(name: str, answer: Any) -> NDArray[Any]:
         raise DtypeError(f"{name} must be an array that NumPy can read; convert it first: {error}") from error
 
 
-def ask(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
-    """Have a classifier answer on n rows, and return its labels as `label_values` does.
+def ask(model: Any, X: Any, known: Classes, who: str = "The classifier") -> NDArray[np.int64]:  # noqa: N803
+    """Have a classifier answer rows, batch by batch, and return the places of its labels among the classes.
+
+    Parameters
+    ----------
+    model : classifier or callable
+    X : DataFrame, ndarray, scipy sparse matrix or source, shape (n, d)
+    known : Classes
+    who : str
+        Who answers, for messages.
+
+    Raises
+    ------
+    ShapeError
+        If it does not return one answer per row.
+    LabelError
+        If an answer is missing, no label, or an unknown one.
+    """
+    parts = [
+        known.places(ask_once(model, part, rows.stop - rows.start), f"{who} answers with")
+        for rows, part in row_batches(model, X)
+    ]
+    return np.concatenate(parts)
+
+
+def ask_once(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
+    """Have a classifier answer on n rows that are held, and return its labels as `label_values` does.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def certify_by_disagreement(
     predict : classifier or callable
         The other classifier: from raw rows to labels, those of the certified model. An
         `pbgnet.export.OnnxClassifier` is remembered by its kind, precision and weights.
-    X : DataFrame, ndarray or scipy sparse matrix, shape (m, d)
+    X : DataFrame, ndarray, scipy sparse matrix or source, shape (m, d)
         Rows without labels, independent draws from the same distribution. They must not be rows that the
         vote or the other classifier was made from; rows that neither depends on may be used again.
     delta_share : float, default=0.5
@@ -93,8 +93,7 @@ def certify_by_disagreement(
     if not positive_real("delta_share", delta_share) < 1.0:
         raise DomainError(f"delta_share must lie between 0 and 1, got {delta_share!r}.")
     model.require_own_certificate()
-    m = count_rows(X)
-    if m == 0:
+    if count_rows(X) == 0:
         raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
     if model.inputs.has_several_labels:
         raise OptionError(
@@ -107,8 +106,7 @@ def certify_by_disagreement(
         refuse_seen_rows(certified_model, X, None, training_data, facts)
         refuse_rows_of_fit(model, X)
         refuse_rows_of_fit(predict, X)
-        vote = known.places(ask(model, X, m), "The certified vote answers with")
-        answers = known.places(ask(predict, X, m), "The classifier answers with")
+        vote, answers = ask(model, X, known, "The certified vote"), ask(predict, X, known)
     confidence = model.certificate.confidence if confidence is None else confidence
     delta, confidence = delta_of(confidence), float(confidence)
     share = math.nextafter(delta * delta_share, 0.0)

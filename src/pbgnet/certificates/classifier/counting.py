@@ -66,8 +66,9 @@ def certify(
         A fitted scikit-learn classifier or pipeline, anything with `predict`, or a function from rows to
         labels. It, and all preprocessing in it, must have been fixed without these rows, and must answer
         each row by itself.
-    X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-        Rows, independent draws from the distribution that the classifier will meet.
+    X : DataFrame, ndarray, scipy sparse matrix or source, shape (n, d)
+        Rows, independent draws from the distribution that the classifier will meet. A source
+        (`pbgnet.sources.scan_table`) is read in batches, and the classifier is handed one after the other.
     y : array_like, shape (n,) or (n, 1); or several labels as 0 and 1, shape (n, L)
         Their labels: two classes or more. Or, of rows that may have several labels, a matrix; columns of a
         table name them. The classifier then answers with such a matrix, the share of rows with any wrong
@@ -173,14 +174,12 @@ def certify(
             model, X, y, confidence, training_data, bool(per_label), n_models, group_of_row
         )
     values, losses = label_values(y), None
-    n = check_row_count(X, values.size)
+    check_row_count(X, values.size)
     facts = TableFacts.of(X)
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, values, training_data, facts)
-        answers = ask(model, X, n)
         known = known_classes(model, classes, None if by_class else values)
-        truth = known.places(values, "y holds")
-        predictions = known.places(answers, "The classifier answers with")
+        truth, predictions = known.places(values, "y holds"), ask(model, X, known)
         if loss is not None:
             losses = measure_losses(loss, model, X, y)
     if loss is not None and losses is not None:
@@ -218,7 +217,7 @@ def _certify_labels(
     facts = TableFacts.of(X)
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, y, training_data, facts)
-        counted = LabelAnswers(names, truth, ask_labels(model, X, n, len(names)), groups)
+        counted = LabelAnswers(names, truth, ask_labels(model, X, len(names)), groups)
     claims, choices = counted.claims(per_label, split_delta(delta_of(confidence), n_models))
     certificate = issue_for_answers(
         confidence=confidence,

@@ -96,12 +96,11 @@ def certify_fitted(
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
     group_of_row = None if groups is None else groups.take(split.certified_rows)
     data, fitted_on = rows.data, rows.labels[split.prior_rows]
-    answers = ask(model, X, values.size)  # on a copy of the rows
     known, truth = _told_apart(fitted_on, values, by_class)
-    predictions = known.places(answers, "The classifier answers with")
+    predictions = ask(model, X, known)  # on a copy of the rows
     scores, place = None, None
     if selection is not None:
-        scores = measure_scores(score_quantity(None, model), None, model, X, values.size)
+        scores = measure_scores(score_quantity(None, model), None, model, X)
         place = partial(selection.settings, scores.quantity, values.size)
     measured = Measured(np.asarray(predictions != truth), scores=None if scores is None else scores.values)
     counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
@@ -157,7 +156,7 @@ def _certify_labels(
     names, labels = label_names(rows.y), rows.labels.astype(np.int64)
     X, truth = take_rows(rows.X, split.certified_rows), labels[split.certified_rows]  # noqa: N806
     among = None if groups is None else groups.take(split.certified_rows)
-    counted = LabelAnswers(names, truth, ask_labels(model, X, *truth.shape), among)
+    counted = LabelAnswers(names, truth, ask_labels(model, X, len(names)), among)
     delta = split_delta(delta_of(confidence), n_models)
     claims, choices = counted.claims(per_label, delta, fit.chosen)
     answers = fingerprint_predictions(names.labels, counted.predictions)

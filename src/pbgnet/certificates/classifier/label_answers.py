@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.classifier.asking import as_array, predict_function
+from pbgnet.certificates.classifier.batches import row_batches
 from pbgnet.certificates.classifier.losses import loss_settings
 from pbgnet.certificates.data import Classes, Groups, indicator_values
 from pbgnet.certificates.format import Choices, Claimed, MajorityAnswer, Wanted, never_answered
@@ -121,8 +122,8 @@ def label_choices(wanted: Wanted, chosen: tuple[str, ...] = ()) -> Choices:
     return Choices("held-out", chosen, wanted.unions(2), ("clopper-pearson",))
 
 
-def ask_labels(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
-    """Have a classifier answer on n rows, and return 1 for each label it answers with, 0 for the others.
+def ask_labels(model: Any, X: Any, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
+    """Have a classifier answer rows, batch by batch, and return 1 for each label it answers with, else 0.
 
     Raises
     ------
@@ -131,6 +132,11 @@ def ask_labels(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]: 
     LabelError
         If an answer is neither 0 nor 1.
     """
+    parts = [_ask_once(model, part, rows.stop - rows.start, n_labels) for rows, part in row_batches(model, X)]
+    return np.concatenate(parts)
+
+
+def _ask_once(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
     answer = predict_function(model)(X)
     answer = answer.toarray() if hasattr(answer, "toarray") else answer
     values = as_array("What the classifier answers", answer)

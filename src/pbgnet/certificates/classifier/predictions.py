@@ -170,8 +170,9 @@ class CertifiedPredictions:
             )
         answers = np.full(n, None, dtype=object)
         if threshold is not None and n:
-            sure = measure_scores(self.scores.quantity, scores, model, X, n).values >= threshold
-            answers[sure] = ask(model, X, n)[sure].tolist()
+            sure = measure_scores(self.scores.quantity, scores, model, X).values >= threshold
+            known = Classes(self.classes)
+            answers[sure] = known.named(ask(model, X, known)[sure]).tolist()
         return answers
 
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.classifier.asking import as_array, read_row_values, takes_arguments
+from pbgnet.certificates.classifier.batches import every_second, row_batches
 from pbgnet.exceptions import (
     DomainError,
     DtypeError,
@@ -16,7 +17,6 @@ from pbgnet.exceptions import (
     ShapeError,
     UncertifiedError,
 )
-from pbgnet.preprocessing import take_rows
 
 Scores = Callable[[Any, Any], ArrayLike]
 """A function of classifier and rows that returns one number per row: the larger, the surer."""
@@ -122,8 +122,8 @@ def score_quantity(scores: Scores | None, model: Any) -> str:
     return quantity
 
 
-def measure_scores(quantity: str, scores: Scores | None, model: Any, X: Any, n: int) -> RowScores:  # noqa: N803
-    """Ask how sure a classifier is of each of n rows.
+def measure_scores(quantity: str, scores: Scores | None, model: Any, X: Any) -> RowScores:  # noqa: N803
+    """Ask how sure a classifier is of each row, batch by batch.
 
     The largest probability; of a decision function its distance from 0 or, with several columns, how much the
     largest is ahead of the next; or what the user's function returns.
@@ -138,9 +138,18 @@ def measure_scores(quantity: str, scores: Scores | None, model: Any, X: Any, n: 
     >>> from sklearn.dummy import DummyClassifier
     >>> from pbgnet.certificates.classifier.scores import measure_scores
     >>> guess = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
-    >>> measure_scores("largest probability", None, guess, [[0], [0]], 2).values
+    >>> measure_scores("largest probability", None, guess, [[0], [0]]).values
     array([0.75, 0.75])
     """
+    parts = [
+        _measure_once(quantity, scores, model, part, rows.stop - rows.start).values
+        for rows, part in row_batches(model, X)
+    ]
+    return RowScores(quantity, np.concatenate(parts))
+
+
+def _measure_once(quantity: str, scores: Scores | None, model: Any, X: Any, n: int) -> RowScores:  # noqa: N803
+    """Ask how sure a classifier is of n rows that are held."""
     if scores is not None:
         values = as_array(f"The {quantity}", scores(model, X))
     elif quantity == PROBABILITY:
@@ -165,10 +174,11 @@ def check_scores_of_rows(measured: RowScores, scores: Scores, model: Any, X: Any
     UncertifiedError
         If it does, or depends on chance.
     """
-    rows = np.arange(0, measured.values.size, 2)
-    some = [X[k] for k in rows] if isinstance(X, list | tuple) else take_rows(X, rows)
-    again = measure_scores(measured.quantity, scores, model, some, rows.size).values
-    gap = scores_differ(measured.values[rows], again)
+    gap = 0.0
+    for rows, part in row_batches(model, X):
+        places, some = every_second(part)
+        again = _measure_once(measured.quantity, scores, model, some, places.size).values
+        gap = max(gap, scores_differ(measured.values[rows][places], again))
     if gap > SCORE_SLACK:
         raise UncertifiedError(
             f"On every second row alone, the {measured.quantity} of a row differs by up to {gap:.2g}. It "

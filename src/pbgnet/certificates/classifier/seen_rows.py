@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pbgnet.certificates.classifier.batches import row_batches
 from pbgnet.certificates.data import (
     DUPLICATES_ADVICE,
     TableFacts,
@@ -94,12 +95,13 @@ def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
             core = core.steps[-1][1]
     seen = getattr(core, "row_fingerprints_", None)
     if seen is not None:
-        for step in before:
-            X = step.transform(X)  # noqa: N806
         names = getattr(core, "feature_names_in_", None)
         columns = None if names is None else [str(name) for name in names]
         single = getattr(core, "single_row_fingerprints_", None)
-        _refuse(X, columns, seen, single, "the classifier in fit")
+        for _, part in row_batches(model, X) if before else [(None, X)]:
+            for step in before:
+                part = step.transform(part)  # noqa: PLW2901
+            _refuse(part, columns, seen, single, "the classifier in fit")
     if isinstance(core, CertifiedModel):
         what = "the certified model, which was made from them"
         _refuse(X, core.feature_names, core.row_fingerprints, None, what)

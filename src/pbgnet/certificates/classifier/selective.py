@@ -30,7 +30,6 @@ from pbgnet.certificates.data import (
 from pbgnet.certificates.format import ClassifierSubject
 from pbgnet.certificates.network import delta_of
 from pbgnet.certificates.routes import Measured
-from pbgnet.preprocessing import count_rows
 
 
 def certify_selective(
@@ -120,12 +119,12 @@ def certify_selective(
         refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if class_conditional else values)
         truth = known.places(values, "y holds")
-        predictions = known.places(ask(model, X, n), "The classifier answers with")
-        sureness = measure_scores(quantity, scores, model, X, n)
+        predictions = ask(model, X, known)
+        sureness = measure_scores(quantity, scores, model, X)
         others = None
         if training_data is not None and given is None:
             table = training_data[0] if isinstance(training_data, tuple) else training_data
-            others = measure_scores(quantity, scores, model, table, count_rows(table))
+            others = measure_scores(quantity, scores, model, table)
     if scores is not None:
         check_scores_of_rows(sureness, scores, model, X)
     measured = Measured(np.asarray(predictions != truth), scores=sureness.values)

@@ -19,6 +19,7 @@ from pbgnet.certificates.data.fingerprints import (
     fingerprint_tensors,
     unchanged_data,
 )
+from pbgnet.certificates.data.fitting_sample import rows_to_fit
 from pbgnet.certificates.data.groups import Groups, GroupSize, GroupsRecord, group_names, read_groups
 from pbgnet.certificates.data.indicators import (
     code_for,
@@ -29,7 +30,7 @@ from pbgnet.certificates.data.indicators import (
 )
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
-from pbgnet.certificates.data.labels import Classes, Label, label_values
+from pbgnet.certificates.data.labels import Classes, Label, distinct_labels, label_values
 from pbgnet.certificates.data.prepared import PreparedTable
 from pbgnet.certificates.data.row_hashes import row_fingerprints
 from pbgnet.certificates.data.split import Split, draw_prior_rows
@@ -55,6 +56,7 @@ __all__ = [
     "code_for",
     "count_duplicates",
     "describe_data",
+    "distinct_labels",
     "draw_prior_rows",
     "earliest_by",
     "fingerprint_array",
@@ -73,6 +75,7 @@ __all__ = [
     "note_on_near_copies",
     "read_groups",
     "row_fingerprints",
+    "rows_to_fit",
     "single_columns",
     "target_values",
     "unchanged_data",

@@ -101,9 +101,12 @@ def describe_data(
     >>> one.features == other.features, one.labels == other.labels
     (True, False)
     """
-    n_rows, labels = (count_rows(X), "none") if y is None else (len(target_values(y)), fingerprint_labels(y))
+    n_rows, labels = count_rows(X), "none"
+    if y is not None:
+        values = target_values(y)
+        n_rows, labels = len(values), _fingerprint_values(values)
     features = fingerprint_features(X) if facts is None else facts.features
-    return DataFingerprints(int(n_rows), features, labels, fingerprint_columns(X))
+    return DataFingerprints(n_rows, features, labels, fingerprint_columns(X))
 
 
 @contextmanager
@@ -152,7 +155,10 @@ def fingerprint_columns(X: Any) -> str | None:  # noqa: N803
 
 def fingerprint_labels(y: ArrayLike) -> str:
     """Fingerprint labels: texts, truth values or numbers, 1 and 1.0 the same; or a matrix of 0 and 1."""
-    values = target_values(y)
+    return _fingerprint_values(target_values(y))
+
+
+def _fingerprint_values(values: NDArray[Any]) -> str:
     digest = hashlib.sha256()
     digest.update(f"labels:{values.dtype.kind}:{values.shape}\n".encode())
     if values.dtype.kind == "O":

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pbgnet.certificates.data.fingerprints import fingerprint_json
+from pbgnet.certificates.data.fingerprints import fingerprint_array, fingerprint_json
 from pbgnet.exceptions import DomainError, OptionError, ShapeError
-from pbgnet.preprocessing import Column, column_names, count_rows, read_columns
+from pbgnet.preprocessing import Column, Words, column_names, count_rows, read_columns
 from pbgnet.records import Count, Limits, Record, Sha256
 from pbgnet.validation import check_readable
 
@@ -138,7 +138,8 @@ class Groups:
         """Return what a certificate says of the groups of a table, some of whose rows are certified."""
         counts = np.bincount(self.places[certified_rows], minlength=len(self.names)).tolist()
         sizes = tuple(GroupSize(name, n) for name, n in zip(self.names, counts, strict=True))
-        assignment = fingerprint_json({"names": list(self.names), "places": self.places.tolist()})
+        places = fingerprint_array(self.places.astype(np.int64))
+        assignment = fingerprint_json({"names": list(self.names), "places": places})
         return GroupsRecord(self.column, sizes, assignment)
 
 
@@ -193,15 +194,19 @@ def _objects(items: Any) -> NDArray[Any]:
 
 def _told_apart(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the names of the groups in order, and the place of each row among them."""
-    values: list[Any] = column.texts if column.numbers is None else column.numbers.tolist()  # type: ignore[assignment]
-    present = [None if value is None or value != value else value for value in values]
-    order = sorted({value for value in present if value is not None})
-    places = {value: k for k, value in enumerate(order)}
+    order: list[Any]
+    if column.numbers is None:
+        texts = Words.of(column.texts or ())
+        order = sorted(texts.words[place] for place in np.unique(texts.places).tolist() if place >= 0)
+        ranks = {word: k for k, word in enumerate(order)}
+        places = texts.each(lambda word: ranks.get(word, -1), len(order), np.int64)
+    else:
+        order = np.unique(column.numbers[~np.isnan(column.numbers)]).tolist()
+        places = np.searchsorted(order, column.numbers)  # NaN comes behind all numbers
     names = [_written(value) for value in order]
-    if None in present:
-        places[None] = len(names)
+    if (places == len(order)).any():
         names.append(MISSING)
-    return tuple(names), np.array([places[value] for value in present], dtype=np.int64)
+    return tuple(names), places
 
 
 def _written(value: str | float) -> str:

@@ -15,6 +15,9 @@ from pbgnet.certificates.data.table_facts import TableFacts
 from pbgnet.exceptions import ShapeError
 from pbgnet.preprocessing import count_rows
 
+# So many rows are hashed at a time.
+BLOCK = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
@@ -70,7 +73,7 @@ class LabelledRows:
     @functools.cached_property
     def data(self) -> DataFingerprints:
         """Fingerprints of features, labels and column names."""
-        return describe_data(self.X, self.y, self.facts)
+        return describe_data(self.X, self.labels, self.facts)
 
     @property
     def fingerprints(self) -> NDArray[np.uint64]:
@@ -108,8 +111,9 @@ class LabelledRows:
         names, ranks = self._label_ranks
         order = self.canonical_order
         digest = hashlib.sha256(repr(names).encode())
-        digest.update(self.fingerprints[order].astype("<u8").tobytes())
-        digest.update(ranks[order].astype("<i8").tobytes())
+        for values, as_type in ((self.fingerprints, "<u8"), (ranks, "<i8")):
+            for start in range(0, self.n_rows, BLOCK):
+                digest.update(values[order[start : start + BLOCK]].astype(as_type).data)
         return digest.digest()
 
     @functools.cached_property

@@ -81,7 +81,8 @@ def certify_network(
     feature_names : tuple of str, optional
         The column names of X unless given.
     preprocessor : TablePreprocessor, optional
-        Fitted on ``take_rows(X, prior_rows)`` alone; `verify` fits it again and compares.
+        Fitted on ``take_rows(X, prior_rows)`` alone; `verify` fits it again and compares. Of more than
+        2**18 prior rows, on those that `rows_to_fit` draws.
     preprocessing : PreprocessingRecord, optional
         "inside" with a preprocessor and "none" without, unless given.
     split : SplitRecord, optional

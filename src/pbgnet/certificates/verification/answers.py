@@ -82,8 +82,9 @@ def check_answers(case: AnswersCase) -> Outcome:
             expected, told, False, "it is not the exported network that was counted; pass it itself"
         )
     with unchanged_data(case.X, case.y, case.facts):
-        answers = ask(case.model, case.asked_rows, certified.predictions.size)
-    again = case.classes.places(answers, "The classifier answers with")
+        again = ask(case.model, case.asked_rows, case.classes)
+    if again.size != certified.predictions.size:
+        return Outcome(expected, f"{again.size} answers", False)
     differ = int(np.sum(again != certified.predictions))
     return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
 
@@ -234,7 +235,7 @@ def check_reference(case: AnswersCase) -> Outcome:
         return Outcome(expected, expected, True, note, trusted=True)
     if problem := case.reference.mismatch() or _other_certificate(stated, case.reference):
         return Outcome(expected, problem, False, "it is not the certified vote that was leant on")
-    answers = case.classes.places(ask(case.reference, case.X, case.n_rows), "The vote answers with")
+    answers = ask(case.reference, case.X, case.classes, "The vote")
     if differ := int(np.sum(answers != case.certified.reference)):
         return Outcome(expected, f"{differ} other answers", False)
     if case.reference_failures is None:

@@ -327,10 +327,10 @@ class FittedCase(AnswersCase):
 
 
 def as_certified(given: Any, certificate: Certificate) -> Any:
-    """Return a table that was given as it was certified: a list of rows may have been read cell by cell."""
+    """Return a table that was given as it was certified: a list of rows cell by cell, or as one array."""
     table = as_table(given)
     same_table = table is given or fingerprint_features(table) == certificate.fingerprints.features
-    return table if same_table else given
+    return table if same_table else np.asarray(given)
 
 
 def same(expected: object, found: object, detail: str = "") -> Outcome:

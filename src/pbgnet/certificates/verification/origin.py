@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pbgnet.certificates.data import rows_to_fit
 from pbgnet.certificates.format import Certificate
 from pbgnet.certificates.network import prior_problem
 from pbgnet.certificates.verification.cases import RELATIVE, FittedCase, NetworkCase, Outcome
@@ -86,9 +87,11 @@ def check_refit(case: NetworkCase) -> Outcome:
     again = TablePreprocessor(**preprocessor.get_params())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were given when the model was made
-        rows = take_rows(case.X, case.model.prior_rows)
+        learned = rows_to_fit(case.rows, case.split)
+        rows = take_rows(case.X, learned)
         again.fit(rows)
-    expected = f"what {case.model.prior_rows.size} prior rows give"
+    some = "" if learned.size == case.model.prior_rows.size else f", and {learned.size} drawn of them,"
+    expected = f"what {case.model.prior_rows.size} prior rows{some} give"
     if difference := _difference(preprocessor.to_dict(), again.to_dict()):
         detail = f"it was not fitted on the prior rows alone: {difference}"
         return Outcome(expected, "another one", False, detail)

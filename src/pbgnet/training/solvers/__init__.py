@@ -1,6 +1,7 @@
 """Ways to minimise an objective: the fit loop, the paper's Adam, L-BFGS, both; a registry by name."""
 
 from pbgnet.training.solvers.callbacks import LinearDecay
+from pbgnet.training.solvers.checkpoints import checkpointing
 from pbgnet.training.solvers.journal import History, Journal
 from pbgnet.training.solvers.loop import fit
 from pbgnet.training.solvers.paper_adam import descend
@@ -19,6 +20,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Solver",
+    "checkpointing",
     "descend",
     "fit",
     "polish",

@@ -43,6 +43,7 @@ def minimise_lbfgs(
     tolerance: float = 1e-6,
     on_iteration: Callable[..., None] = lambda iteration, x, value, *notes: None,
     capturable: bool = False,
+    keeping: "Keeping | None" = None,
 ) -> Tensor:
     """Minimise R independent functions from x (R, D) by L-BFGS with a backtracking line search.
 
@@ -50,24 +51,45 @@ def minimise_lbfgs(
     iterations in a row with a relative decrease below the tolerance. `on_iteration` is called with the
     iteration of the problem that is furthest (from 1), the points reached, their values and further numbers;
     on a GPU not for every iteration. `capturable` says that `evaluate` never waits for a GPU, so that a CUDA
-    graph can hold it.
+    graph can hold it. `keeping` is told how far the search is, and may bring it to where another one was.
     """
-    search = _Search(evaluate, x, max_iterations, tolerance)
+    search = Search(evaluate, x, max_iterations, tolerance)
+    keeping = keeping or Keeping()
+    keeping.begin(search)
     advance, n_trials = search.advance, 1
     if capturable and x.is_cuda:
         advance, n_trials = _recorded(search), TRIALS_PER_LOOK
     seen, busy = search.look()
     while busy:
         for _ in range(n_trials):
-            advance()
+            keeping.advance(search, advance)
         furthest, busy = search.look()
         if furthest > seen or not busy:  # the last to end may be none of the furthest
             on_iteration(furthest, search.x.clone(), search.value.clone(), *(n.clone() for n in search.notes))
         seen = furthest
+        keeping.pass_by(search)
+    keeping.finish(search)
     return search.x
 
 
-def _recorded(search: "_Search") -> Callable[[], Any]:
+class Keeping:
+    """Whoever keeps where a search is, by its `state`; this one keeps nothing."""
+
+    def begin(self, search: "Search") -> None:
+        """Act on a search that has not begun."""
+
+    def advance(self, search: "Search", advance: Callable[[], object]) -> None:
+        """Let a search evaluate once more."""
+        advance()
+
+    def pass_by(self, search: "Search") -> None:
+        """Act between two evaluations."""
+
+    def finish(self, search: "Search") -> None:
+        """Act on a search that has ended."""
+
+
+def _recorded(search: "Search") -> Callable[[], Any]:
     """Return what replays an evaluation; where memory does not suffice for a graph, what runs it."""
 
     def warm_up() -> None:
@@ -82,7 +104,7 @@ def _recorded(search: "_Search") -> Callable[[], Any]:
         return search.advance
 
 
-class _Search:
+class Search:
     """All problems, in tensors that stay where they are: the point each has reached, what was found there."""
 
     def __init__(self, evaluate: Evaluate, x: Tensor, max_iterations: int, tolerance: float) -> None:
@@ -98,6 +120,11 @@ class _Search:
         self._n_trials = torch.zeros_like(value, dtype=torch.int64)
         self._idle = torch.zeros_like(self._n_trials)
         self.n_iterations = torch.zeros_like(self._n_trials)
+
+    def state(self) -> list[Tensor]:
+        """Return every tensor that an evaluation changes, itself: it goes on at what is copied into them."""
+        own = [value for value in vars(self).values() if isinstance(value, Tensor)]
+        return [*own, *self.notes, *self._curvature.state()]
 
     def active(self) -> Tensor:
         """Which problems are not done yet."""
@@ -162,6 +189,10 @@ class _Curvature:
         self._latest = torch.zeros(n_problems, dtype=torch.int64, device=x.device)
         self._problems = torch.arange(n_problems, device=x.device)
         self._ages = torch.arange(MEMORY, device=x.device)
+
+    def state(self) -> list[Tensor]:
+        """Return every tensor that remembering changes."""
+        return [self._pairs, self._products, self._inverses, self._latest]
 
     def forget(self, which: Tensor) -> None:
         """Empty the memory of some problems."""

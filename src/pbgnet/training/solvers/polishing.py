@@ -1,14 +1,15 @@
 """L-BFGS on the exact objective of a problem, over all rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
 from pbgnet.kernels import one_thread
-from pbgnet.training.solvers.journal import Journal
-from pbgnet.training.solvers.lbfgs import minimise_lbfgs
+from pbgnet.training.solvers.checkpoints import Phase, State, begin_phase, copy_all
+from pbgnet.training.solvers.journal import History, Journal
+from pbgnet.training.solvers.lbfgs import Keeping, Search, minimise_lbfgs
 from pbgnet.training.solvers.problem import Problem
 from pbgnet.training.steps import capturable, loss_and_gradients
 
@@ -49,8 +50,40 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
             max_iterations=max_iterations,
             on_iteration=record,
             capturable=capturable(problem.network, problem.data),
+            keeping=_Keeping(begin_phase(phase, problem, max_iterations), journal.history),
         )
     _write(weights, best[0])
+
+
+class _Keeping(Keeping):
+    """Keeps where a search is, and what was recorded of it, and goes on from what an earlier one has kept."""
+
+    def __init__(self, phase: Phase, history: History) -> None:
+        self._phase, self._history = phase, history
+        self._n_records = len(history.records)
+
+    def begin(self, search: Search) -> None:
+        """Bring a search to where another one was."""
+        found = self._phase.found
+        if found is not None:
+            copy_all(search.state(), found["search"])
+            self._history.records.extend(found["records"])
+
+    def advance(self, search: Search, advance: Callable[[], object]) -> None:
+        """Evaluate; where a worker is lost meanwhile, nothing of the search has changed."""
+        with self._phase.kept_if_lost(lambda: self._reached(search)):
+            advance()
+
+    def pass_by(self, search: Search) -> None:
+        """Keep where the search is, if it is time to."""
+        self._phase.pass_by(lambda: self._reached(search))
+
+    def finish(self, search: Search) -> None:
+        """Keep where the search has led to: it has nothing more to do."""
+        self._phase.finish(lambda: self._reached(search))
+
+    def _reached(self, search: Search) -> State:
+        return {"search": search.state(), "records": self._history.records[self._n_records :]}
 
 
 def _read(tensors: Sequence[Tensor]) -> Tensor:

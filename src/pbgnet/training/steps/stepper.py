@@ -4,7 +4,7 @@ Everything a step reads or changes stands in tensors on the device, the number o
 included, so that the same code runs eagerly or is captured once and replayed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -79,27 +79,40 @@ class Stepper:
         # The running average looks back about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
 
-    def epoch(self, number: int, rate: Tensor, ramp: Sequence[float], pace: Sequence[float]) -> Tensor:
+    def epoch(
+        self,
+        number: int,
+        rate: Tensor,
+        ramp: Sequence[float],
+        pace: Sequence[float],
+        before_step: Callable[[], None] = lambda: None,
+    ) -> Tensor:
         """Train for the epoch of a number, which tells its permutation; return its mean loss, shape (R,).
 
         A learning rate of 0 keeps a replica where it is; in each step the ramp weighs the penalty and the
-        pace the rate.
+        pace the rate. Where `state` stands in the middle of an epoch, the rest of it is trained.
+        `before_step` is called before every step, but for those in a CUDA graph.
         """
         self.batches.begin(number)
         self.rate.copy_(rate)
-        self.total.zero_()
-        edges = [*range(0, len(self.batches), len(self._order)), len(self.batches)]
+        in_graphs = capturable(self.network, self.batches.data)
+        begun = int(self._n_steps) % len(self.batches)
+        if not begun:
+            self.total.zero_()
+        edges = [*range(begun, len(self.batches), len(self._order)), len(self.batches)]
         for first, last in pairwise(edges):
             count = last - first
             self._order[:count].copy_(self.batches.order(number, first, last))
             self._ramp[:count].copy_(torch.tensor(ramp[first:last], dtype=torch.float64))
             self._pace[:count].copy_(torch.tensor(pace[first:last], dtype=torch.float64))
             self._position.zero_()
-            if capturable(self.network, self.batches.data):
+            if in_graphs:
                 for n_steps in graph_sizes(count):
                     self._captured(n_steps).replay()
             else:
-                self._take_steps(count)
+                for _ in range(count):
+                    before_step()
+                    self._step()
         return self.total / len(self.batches)
 
     def take(self, replicas: Tensor) -> "Stepper":
@@ -174,7 +187,7 @@ class Stepper:
 
     def _capture(self, n_steps: int) -> None:
         """Record some steps; those that warm up the kernels are undone, also where memory runs out."""
-        state = self._state()
+        state = self.state()
         kept = [tensor.clone() for tensor in state]
         try:
             self._graphs[n_steps] = record_graph(
@@ -197,8 +210,8 @@ class Stepper:
         for _ in range(count):
             self._step()
 
-    def _state(self) -> list[Tensor]:
-        """Every tensor that a step changes."""
+    def state(self) -> list[Tensor]:
+        """Return every tensor that a step changes, itself: training goes on at what is copied into them."""
         optimisers = [self.adam, *self.learning]
         moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
         return [*moments, self.running, self.total, self._counters]

@@ -26,7 +26,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pbgnet.kernels.signs_triton import draw, means, signs
+from pbgnet.kernels.sampled.signs_triton import draw, means, signs
 
 
 class Tile(NamedTuple):

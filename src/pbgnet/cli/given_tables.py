@@ -1,0 +1,67 @@
+"""The tables that a user names: files, folders, patterns, places elsewhere; held, or read again and again."""
+
+import functools
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pbgnet.table_files import is_csv
+
+HELD_FILE = 32 * 2**20
+"""A single file of at most so many bytes is held in memory; what is larger, or several files, is streamed."""
+
+
+@dataclass(frozen=True)
+class GivenTables:
+    """Tables with the same columns, which are one table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        As they were given.
+    """
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str | Path]) -> "GivenTables":
+        """Return tables by what the user calls them."""
+        return cls(tuple(map(str, names)))
+
+    @functools.cached_property
+    def files(self) -> tuple[str, ...]:
+        """The files that the names stand for, in the order in which their rows follow.
+
+        A name that is that of one file, as by its ending it should be, is looked at when it is read.
+        """
+        if len(self.names) == 1 and not (os.path.isdir(self.names[0]) or _is_pattern(self.names[0])):
+            return self.names
+        from pbgnet.sources import find_files
+
+        return tuple(find_files(list(self.names)))
+
+    @property
+    def first(self) -> Path:
+        """The first file: what messages name."""
+        return Path(self.files[0])
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether cells are texts."""
+        return is_csv(self.files[0])
+
+    @property
+    def held(self) -> bool:
+        """Whether the table is a single small file, which is held in memory."""
+        if len(self.files) > 1 or "://" in self.files[0]:
+            return False
+        return not self.first.exists() or self.first.stat().st_size <= HELD_FILE
+
+    def __str__(self) -> str:
+        return " ".join(map(shlex.quote, self.names))
+
+
+def _is_pattern(name: str) -> bool:
+    return "://" in name or (any(mark in name for mark in "*?[") and not os.path.exists(name))

@@ -1,0 +1,52 @@
+"""What the classifiers of networks that ship have in common: from outputs to the user's labels."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbgnet.certificates import ExportedNetwork, Inputs
+
+
+class ShippedClassifier(ABC):
+    """A network that answers rows as they were given to fit, and is callable itself.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        Classes, feature names and preprocessor.
+    """
+
+    inputs: Inputs
+
+    @abstractmethod
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
+
+    @property
+    @abstractmethod
+    def exported_network(self) -> ExportedNetwork:
+        """Which network it is, for a certificate that speaks of it alone."""
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes by scikit-learn's name."""
+        return self.inputs.classes.array
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return one number per row for two classes, above 0 for the second; for more, the score of each.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,), or (n, c) for c > 2 classes
+        """
+        return self.inputs.decisions(self.output(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the label the network answers with, for each row."""
+        return self.inputs.answers(self.output(X))
+
+    def __call__(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return `predict`: the classifier as a function."""
+        return self.predict(X)

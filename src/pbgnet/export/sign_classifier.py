@@ -1,0 +1,125 @@
+"""The sign network of a certified model, run by this package itself."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pbgnet.certificates import CertifiedModel, ExportedNetwork, fingerprint_tensors
+from pbgnet.export.metadata import DTYPES
+from pbgnet.export.shipped import ShippedClassifier
+from pbgnet.kernels import threads_for
+from pbgnet.networks import SignNetwork, prepare_rows
+from pbgnet.preprocessing import BinnedTable
+from pbgnet.validation import check_finite, check_kind, check_name
+
+# Rows are answered so many at a time: enough for tables of weights to be worth making.
+CHUNK = 1 << 14
+
+
+class SignClassifier(ShippedClassifier):
+    """The plain sign network of a certified model, or the mean of one per member, without an ONNX file.
+
+    The network that `export_onnx` writes with ``network="sign"``, for whoever has this package: tables are
+    read as codes, the first layer looks up sums of weights, and above it eight signs at a time are looked up
+    (`pbgnet.kernels`). No certificate covers it by itself; `certify_by_disagreement` does, and a
+    certificate of one holds for the other: their answers are the same, but for rows on which the first layer
+    is within rounding of 0.
+
+    Parameters
+    ----------
+    model : CertifiedModel
+        Or a fitted estimator with `certified_model_`.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the weights, and of the first layer.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    network : SignNetwork
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from pbgnet.certificates import PriorRecord, certify_network
+    >>> from pbgnet.export import SignClassifier
+    >>> from pbgnet.networks import AggregatedNetwork
+    >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
+    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
+    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
+    ...                         prior_rows=[], certified_rows=range(200))
+    >>> SignClassifier(model).predict([[0.5], [-2.0]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    def __init__(self, model: CertifiedModel, *, dtype: str = "float64") -> None:
+        certified = getattr(model, "certified_model_", model)
+        check_kind("model", certified, CertifiedModel)
+        self.dtype = check_name("dtype", dtype, DTYPES)
+        self.inputs = certified.inputs
+        sizes = certified.network.architecture
+        weights = [weight.detach().cpu().to(self._precision) for weight in certified.network.weights]
+        for k, weight in enumerate(weights):
+            check_finite(f"weights[{k}]", weight, f"It cannot be held in {dtype}.")
+        self.network = SignNetwork(weights, intercept=sizes.intercept, patches=sizes.patches)
+
+    @torch.no_grad()
+    def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return -1 and 1 of each output; of members their mean.
+
+        Parameters
+        ----------
+        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+            Rows as they were given to fit.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
+
+        Raises
+        ------
+        ShapeError, DtypeError, DomainError
+            For other columns, for what is no number, and for NaN or infinity without a preprocessor.
+        """
+        sizes = self.network.architecture
+        rows = self.inputs.features(X, sizes.n_features)
+        n = rows.shape[0]
+        parts = [torch.zeros(0, sizes.n_outputs, dtype=torch.float64)]
+        work = sum(weight.numel() for weight in self.network.weights) * sizes.n_positions
+        with threads_for(float(min(n, CHUNK)) * work):
+            for start in range(0, n, CHUNK):
+                signs = self._answers(rows[start : start + CHUNK])
+                parts.append(signs.reshape(-1, *signs.shape[-2:]).double().mean(0))
+        output = torch.cat(parts).numpy()
+        return output[:, 0] if sizes.n_outputs == 1 else output
+
+    @property
+    def exported_network(self) -> ExportedNetwork:
+        """Which network it is: the same as that of a file in this precision."""
+        weights = fingerprint_tensors(self.network.weights)
+        return ExportedNetwork("sign", self.dtype, weights, self.inputs.fingerprint())
+
+    def __repr__(self) -> str:
+        return f"SignClassifier({self.network.architecture}, {self.dtype})"
+
+    @property
+    def _precision(self) -> torch.dtype:
+        return torch.float32 if self.dtype == "float32" else torch.float64
+
+    def _answers(self, rows: Any) -> torch.Tensor:
+        """Answer some rows of an array of any kind: shape (..., n, r)."""
+        sizes = self.network.architecture
+        if not isinstance(rows, BinnedTable):  # what a preprocessor makes is finite
+            numbers = rows.data if hasattr(rows, "tocsr") else rows
+            check_finite("x", torch.from_numpy(np.asarray(numbers)), "Impute or drop such rows.")
+        prepared = prepare_rows(
+            rows,
+            unit=False,
+            intercept=sizes.intercept,
+            dtype=self._precision,
+            device="cpu",
+            patches=sizes.patches,
+        )
+        signs = self.network.output(prepared)
+        return signs.unsqueeze(-1) if sizes.n_outputs == 1 else signs

@@ -1,0 +1,1 @@
+"""Layers that read signs, eight of them in a byte: see `bits_torch`."""

@@ -1,0 +1,1 @@
+"""Layers by sampling, as in the paper: see `monte_carlo_torch`."""

@@ -1,0 +1,244 @@
+"""What a long training has reached, kept in a folder, so that one that was ended goes on from there.
+
+A training is a course of phases, each a run of Adam or of L-BFGS, which come in the same order whenever the
+same fit is started again. Each has a file: what it has reached so far, and in the end what it has led to. A
+fit that starts again skips the phases that are done and goes on in the middle of the one that was not. All
+steps are determined by what is kept, so that the weights are those of a fit without a break, to the last bit.
+"""
+
+import signal
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from pbgnet.exceptions import DamagedFileError, OptionError, TrainingStoppedError, WorkerLostError
+from pbgnet.files import as_path, replace_file
+from pbgnet.training.solvers.problem import Problem
+from pbgnet.workers import current_workers
+
+State = dict[str, Any]
+"""Tensors, numbers, texts, and lists and dictionaries of them."""
+
+VERSION = 1
+
+EVERY = 120.0
+"""Seconds between two writings of what a phase has reached."""
+
+
+class Phase:
+    """One phase of a training, as far as what it reaches is kept; of a fit without checkpoints nothing is."""
+
+    def __init__(self, keeper: "Checkpoints | None" = None, path: Path = Path(), key: str = "") -> None:
+        self._keeper, self._path, self._key = keeper, path, key
+        self._begun = time.monotonic()
+        self.found: State | None = None if keeper is None else _read(path, key)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an earlier fit has finished this phase."""
+        return self.found is not None and bool(self.found["done"])
+
+    def pass_by(self, read: Callable[[], State]) -> None:
+        """Keep what the phase has reached, if it is time to; called where nothing is half done.
+
+        Raises `TrainingStoppedError` if somebody has asked the fit to stop.
+        """
+        keeper = self._keeper
+        if keeper is None:
+            return
+        if keeper.stop_requested or time.monotonic() - keeper.written >= keeper.every:
+            self._write(read(), done=False)
+        if keeper.stop_requested:
+            raise TrainingStoppedError(
+                f"Training was told to stop. {keeper.folder} holds what it had reached; started again with "
+                "the same rows and settings, it goes on from there."
+            )
+
+    def finish(self, read: Callable[[], State]) -> None:
+        """Keep what the phase has led to, unless it is as soon done again."""
+        if self._keeper is not None and time.monotonic() - self._begun >= self._keeper.every / 10:
+            self._write(read(), done=True)
+
+    @contextmanager
+    def kept_if_lost(self, read: Callable[[], State]) -> Iterator[None]:
+        """Keep what the phase has reached where another worker is lost.
+
+        What is done inside must change nothing before it has all its sums.
+        """
+        try:
+            yield
+        except WorkerLostError:
+            if self._keeper is not None:
+                self._write(read(), done=False)
+            raise
+
+    def _write(self, state: State, *, done: bool) -> None:
+        assert self._keeper is not None
+        if current_workers().is_first:
+            with replace_file(self._path) as temporary:
+                torch.save({**state, "done": done, "key": self._key, "version": VERSION}, temporary)
+        self._keeper.written = time.monotonic()
+
+
+class Checkpoints:
+    """The phases of one fit, in a folder.
+
+    Attributes
+    ----------
+    folder : Path
+    every : float
+        Seconds between two writings.
+    written : float
+        When something was written last.
+    stop_requested : bool
+        Whether the fit is to stop at the next place where nothing is half done.
+    """
+
+    def __init__(self, folder: Path, every: float) -> None:
+        self.folder, self.every = folder, every
+        self.written, self.stop_requested = time.monotonic(), False
+        self._n_phases = 0
+
+    def next_phase(self, key: str) -> Phase:
+        """Begin the next phase of the fit, which its key tells from those of others."""
+        path = self.folder / f"training-{self._n_phases}.pt"
+        self._n_phases += 1
+        phase = Phase(self, path, key)
+        digest = zlib.crc32(path.read_bytes()) if phase.found is not None else None
+        current_workers().check_alike({f"the checkpoint {path.name}": str(digest)})
+        return phase
+
+    def remove(self) -> None:
+        """Remove all that was kept: the fit is done."""
+        for path in self.folder.glob("training-*.pt"):
+            path.unlink()
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+_current: ContextVar[Checkpoints | None] = ContextVar("pbgnet_checkpoints", default=None)
+
+
+@contextmanager
+def checkpointing(folder: Any, *, every: float = EVERY) -> Iterator[None]:
+    """Keep what the fit inside a ``with`` statement has reached in a folder, and go on from what is there.
+
+    What is kept is written every so many seconds, when SIGTERM asks the process to end, and when another
+    worker is lost. It is removed once the fit is done. One fit at a time can use a folder; workers share it.
+
+    Parameters
+    ----------
+    folder : path
+        Made where it is not there.
+    every : float
+        Seconds between two writings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet import PBGDClassifier
+    >>> from pbgnet.training import checkpointing
+    >>> x = np.random.default_rng(0).normal(size=(200, 3))
+    >>> folder = getfixture("tmp_path") / "checkpoint"
+    >>> with checkpointing(folder):
+    ...     model = PBGDClassifier(random_state=0).fit(x, x[:, 0] > 0)
+    >>> folder.exists()
+    False
+    """
+    path = as_path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    checkpoints = Checkpoints(path, every)
+
+    def stop(number: int, frame: object) -> None:
+        checkpoints.stop_requested = True
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, stop) if in_main_thread else None
+    token = _current.set(checkpoints)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        if in_main_thread:
+            signal.signal(signal.SIGTERM, before)
+    if current_workers().is_first:
+        checkpoints.remove()
+
+
+def begin_phase(kind: str, problem: Problem, settings: object) -> Phase:
+    """Begin a phase of the fit, with what an earlier one has kept of it."""
+    checkpoints = _current.get()
+    if checkpoints is None:
+        return Phase()
+    objective, criterion = problem.objective, problem.criterion
+    given = [*problem.network.weights, *objective.anchors, *objective.learned(), *criterion.learned()]
+    given += [problem.seeds, problem.learning_rate, *_tensors(vars(objective))]
+    pools = problem.pools
+    given += [] if pools is None else [pools] if isinstance(pools, Tensor) else _tensors(vars(pools))
+    data, rows = problem.data, problem.data.rows
+    fixed = [*_tensors(vars(data)), *(() if isinstance(rows, Tensor) else _tensors(vars(rows)))]
+    digests = [*map(_check_sum, given), *map(_remembered_sum, fixed)]
+    words = [kind, problem.seeds.device.type, settings, type(objective).__name__, criterion.name]
+    words += [problem.rules, problem.augmentation, getattr(pools, "blocks", None)]
+    return checkpoints.next_phase(" ".join(map(str, (*words, *digests))))
+
+
+@torch.no_grad()
+def copy_all(targets: Sequence[Tensor], kept: Sequence[Tensor]) -> None:
+    """Copy what was kept to where it belongs."""
+    for target, tensor in zip(targets, kept, strict=True):
+        target.copy_(tensor)
+
+
+def on_device(state: Any, device: torch.device) -> Any:
+    """Return what was kept with its tensors on a device; records of the past stay where they are."""
+    if isinstance(state, Tensor):
+        return state.to(device)
+    if isinstance(state, dict):
+        return {name: one if name == "records" else on_device(one, device) for name, one in state.items()}
+    return [on_device(value, device) for value in state] if isinstance(state, list) else state
+
+
+def _tensors(attributes: dict[str, Any]) -> Sequence[Tensor]:
+    return [value for value in attributes.values() if isinstance(value, Tensor)]
+
+
+_sums = WeakTensorKeyDictionary()
+
+
+def _remembered_sum(tensor: Tensor) -> int:
+    """Return the check sum of rows or labels, which are large and never change."""
+    if tensor not in _sums:
+        _sums[tensor] = _check_sum(tensor)
+    return int(_sums[tensor])
+
+
+def _check_sum(tensor: Tensor) -> int:
+    return zlib.crc32(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+
+
+def _read(path: Path, key: str) -> State | None:
+    if not path.exists():
+        return None
+    try:
+        state: State = torch.load(path, map_location="cpu", weights_only=True)
+        version, theirs = state["version"], state["key"]
+    except Exception as error:  # a file that was cut off or changed can raise anything
+        raise DamagedFileError(
+            f"{path} is no checkpoint that can be read; remove the folder to train from the beginning."
+        ) from error
+    if (version, theirs) != (VERSION, key):
+        raise OptionError(
+            f"The checkpoint {path} is of another training: other rows, settings or version. Name another "
+            "folder, or remove this one to train from the beginning."
+        )
+    return state

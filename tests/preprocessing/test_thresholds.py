@@ -1,0 +1,18 @@
+"""Counting thresholds by halving gives what searchsorted gives."""
+
+import numpy as np
+import pytest
+
+from pbgnet.preprocessing.thresholds import FEW_NUMBERS, count_up_to
+
+
+@pytest.mark.parametrize("n_numbers", [0, 3, FEW_NUMBERS, 5000])
+@pytest.mark.parametrize("n_thresholds", [0, 1, 2, 3, 4, 7, 8, 100, 254, 255, 256, 1000])
+def test_thresholds_are_counted_as_searchsorted_does(n_thresholds, n_numbers):
+    rng = np.random.default_rng(n_thresholds)
+    thresholds = np.unique(rng.integers(-500, 500, size=4 * n_thresholds).astype(np.float64))[:n_thresholds]
+    numbers = rng.integers(-600, 600, size=n_numbers) / 2
+    numbers[: n_numbers // 10] = rng.choice([np.inf, -np.inf, -0.0], n_numbers // 10)
+    found = count_up_to(thresholds, numbers)
+    assert found.dtype == np.int64
+    assert (found == np.searchsorted(thresholds, numbers, side="right")).all()
