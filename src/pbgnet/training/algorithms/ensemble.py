@@ -36,7 +36,7 @@ from pbgnet.training.steps import (
 # Second words of the seeds for the batches, and for the folds.
 BATCHES, FOLDS = 1, 2
 
-SCATTERED_CELLS, TOGETHER_CELLS, BLOCK_ROWS = 1 << 32, 1 << 30, 1 << 16
+SCATTERED_CELLS, TOGETHER_CELLS, BLOCK_ROWS = 1 << 32, 1 << 30, 1 << 14
 """Up to how many cells rows are read in any order. Those of more may be on a disk, and more than the memory
 holds: blocks of consecutive rows are read in random order, and so many cells are shuffled together."""
 
