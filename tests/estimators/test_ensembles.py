@@ -16,7 +16,7 @@ from pbgnet.estimators.learning.ensembles import (
 )
 from pbgnet.estimators.learning.images import Layout
 from pbgnet.preprocessing import TablePreprocessor
-from pbgnet.training import EnsembleCourse
+from pbgnet.training import EnsembleCourse, fit_ensemble
 
 
 def table_of(X, numbers="auto", n_prior=20):
@@ -91,3 +91,25 @@ def test_a_fit_can_be_verified_whatever_was_chosen(n_columns):
     assert classifier.network_.architecture.n_members in (2, 4)
     assert classifier.preprocessor_.numbers in (("both",) if n_columns == 2 else ("standard", "range"))
     assert classifier.verify(X, y).ok
+
+
+def test_of_very_many_rows_a_sample_chooses(monkeypatch):
+    quick = EnsembleCourse(very_many_rows=300, sample_rows=256, max_epochs=8, batch_size=64, n_members=3)
+    monkeypatch.setattr("pbgnet.estimators.learning.ensembles.EnsembleCourse", lambda: quick)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3)).astype(np.float32)
+    y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+    learned = []
+    monkeypatch.setattr(
+        "pbgnet.estimators.pbgnet_classifier.fit_ensemble",
+        lambda recipe, **options: learned.append(recipe) or fit_ensemble(recipe, **options),
+    )
+    model = PBGNetClassifier(random_state=0, batch_size=64, max_epochs=8).fit(X, y)
+    (recipe,) = learned
+    assert {len(data) for data in recipe.examples.values()} == {256}
+    assert set(recipe.examples) == {"both", "values"} == set(recipe.parts)
+    assert all(len(recipe.everything(name)[0]) == 450 for name in recipe.examples)
+    assert model.score(X, y) > 0.75
+    assert model.verify(X, y).ok
+    again = PBGNetClassifier(random_state=0, batch_size=64, max_epochs=8).fit(X.astype(np.float64), y)
+    assert np.array_equal(model.output(X), again.output(X)), "float32 is read as it is"

@@ -8,8 +8,8 @@ import torch
 
 from pbgnet.exceptions import ManyCategoriesWarning
 from pbgnet.kernels import use_backend
-from pbgnet.networks import AggregatedNetwork, BinnedRows, as_part_of, prepare_rows
-from pbgnet.networks.inputs import first_product, first_product_with_pullback
+from pbgnet.networks import AggregatedNetwork, BinnedRows, as_part_of, prepare_rows, with_strong_values
+from pbgnet.networks.inputs import DENSE_NUMBERS, first_product, first_product_with_pullback
 from pbgnet.preprocessing import BinnedTable, TablePreprocessor
 from pbgnet.preprocessing.binned import CodeBook, ColumnBook
 
@@ -182,3 +182,33 @@ def test_writing_out_a_table_takes_little_more_than_the_result():
     tracemalloc.stop()
     assert most < rows.nbytes / 2
     torch.testing.assert_close(rows, prepare_rows(table.toarray(), **options), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_strong_values_are_those_of_the_same_network(dtype):
+    table = make_table()
+    binned, dense = both(table, dtype)
+    weight = torch.randn(2, 4, dense.shape[-1], generator=torch.Generator().manual_seed(0), dtype=dtype)
+    expected = first_product(dense, weight)
+    book = table.book
+    for rows in (binned, dense):
+        strong, factors = with_strong_values(rows, book)
+        torch.testing.assert_close(
+            first_product(strong, weight / factors), expected, rtol=0, atol=100 * TOLERANCE[dtype]
+        )
+    assert int((factors > 1).sum()) == 3, "the values of numbers alone, not categories and the constant"
+    assert factors[int(book.value_output[1])] == torch.tensor(float(book.n_steps[1]), dtype=dtype).sqrt()
+
+
+def test_many_numbers_stay_codes_however_few_each_column_has(monkeypatch):
+    table, options = (
+        make_table("standard"),
+        {"unit": True, "intercept": True, "dtype": torch.float32, "device": "cpu"},
+    )
+    assert isinstance(prepare_rows(table, **options), torch.Tensor)
+    monkeypatch.setitem(DENSE_NUMBERS, "cpu", 60)
+    codes = prepare_rows(table, **options)
+    assert isinstance(codes, BinnedRows)
+    weight = torch.randn(1, 4, codes.shape[-1], generator=torch.Generator().manual_seed(0))
+    dense = prepare_rows(table.toarray(), **options)
+    torch.testing.assert_close(first_product(codes, weight), first_product(dense, weight), rtol=0, atol=1e-5)

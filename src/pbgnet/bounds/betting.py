@@ -17,6 +17,7 @@ Cover (1991), "Universal portfolios", for the average over constant bets.
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -167,11 +168,16 @@ def _root(losses: NDArray[np.float64], budget: float, bets: list[float], log_wei
         if high == LARGEST_BELOW_ONE:
             return 1.0
         low, high, step = high, min(high + step, LARGEST_BELOW_ONE), 2.0 * step
-    near = float(brentq(surplus, low, high, xtol=math.ulp(0.0), rtol=SEARCH_WIDTH))
+    # SciPy keeps the function in a cycle of references; the losses are not to stay with it.
+    near = float(brentq(_at, low, high, args=(surplus,), xtol=math.ulp(0.0), rtol=SEARCH_WIDTH))
     root, width = near, SEARCH_WIDTH
     while surplus(root) < 0.0:
         root, width = min(near * (1.0 + width), high), 2.0 * width
     return root
+
+
+def _at(m: float, function: Callable[[float], float]) -> float:
+    return function(m)
 
 
 def _log_wealth(

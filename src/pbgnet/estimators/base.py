@@ -48,6 +48,9 @@ from pbgnet.validation import check_readable
 # Rows and images evaluated at a time when predicting.
 CHUNK_ROWS, CHUNK_IMAGES = 8192, 1024
 
+FLOATS = (np.float64, np.float32)
+"""What numbers may be; others become the first. Float32 stays so, for a copy takes twice its memory."""
+
 MOST_STEPS = 10**9
 """Restarts, epochs, rows of a batch: more are a mistake."""
 MOST_PRIORS = 2**53
@@ -186,7 +189,7 @@ class CertifiedClassifier(CertifiedPredictor):
             given = flat_images(X, self.image_shape_)
             with numbers_in_range():
                 features, labels = validate_data(
-                    self, given, y, accept_sparse="csr", dtype=np.float64, multi_output=self._several_labels
+                    self, given, y, accept_sparse="csr", dtype=FLOATS, multi_output=self._several_labels
                 )
             labels = y if self._several_labels and hasattr(y, "columns") else labels
             table = X if hasattr(X, "columns") else features
@@ -306,7 +309,7 @@ class CertifiedClassifier(CertifiedPredictor):
         check_readable("X", X)
         given = flat_images(X, self.image_shape_)
         with numbers_in_range():
-            features = validate_data(self, given, reset=False, accept_sparse="csr", dtype=np.float64)
+            features = validate_data(self, given, reset=False, accept_sparse="csr", dtype=FLOATS)
         if self.preprocessor_ is not None:
             named = hasattr(X, "columns") and hasattr(self.preprocessor_, "feature_names_in_")
             features = self.preprocessor_.encode(X) if named else self.preprocessor_.encode_array(features)

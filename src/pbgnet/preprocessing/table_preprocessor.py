@@ -221,18 +221,17 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             column, or no date among dates.
         """
         check_is_fitted(self)
-        return self._encode(self._select(X))
+        return self._encode(*self._select(X))
 
     def encode_array(self, array: NDArray[Any]) -> BinnedTable:
         """Turn rows of an array into codes, its columns by their position whatever they were named."""
         check_is_fitted(self)
-        columns = read_columns(array, [column.name for column in self.columns_])
-        return self._encode(ColumnTable(tuple(columns)))
+        return self._encode(array, [column.name for column in self.columns_])
 
-    def _encode(self, table: Any) -> BinnedTable:
+    def _encode(self, table: Any, names: Sequence[str] | None) -> BinnedTable:
         """Encode the fitted columns of a table, in their order, and warn once of all that has no output."""
         told: Unread = {}
-        blocks = (self._encode_part(part, told) for part in column_parts(table))
+        blocks = (self._encode_part(part, told) for part in column_parts(table, names))
         shape, folder = (count_rows(table), self.book_.n_columns), getattr(table, "cache_folder", None)
         codes = collect_codes(blocks, shape, self._code_type(), folder, mapped=is_source(table))
         if told:
@@ -343,8 +342,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         most = max(column.n_codes for column in self.book_.columns)
         return next(kind for kind in (np.uint8, np.uint16, np.uint32) if most <= np.iinfo(kind).max + 1)
 
-    def _select(self, X: Any) -> Any:  # noqa: N803
-        """Return the fitted columns of a table, by name, or by position for arrays; a source stays one."""
+    def _select(self, X: Any) -> tuple[Any, Sequence[str] | None]:  # noqa: N803
+        """Return a table that has the fitted columns, and which of its own those are if not all in order."""
         names, found = [column.name for column in self.columns_], column_names(X)
         if found is None and hasattr(self, "feature_names_in_"):
             raise ShapeError(
@@ -354,12 +353,12 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if found is not None:
             check_columns(found, names)
             if is_source(X):
-                return X.select(names)
-        columns = read_columns(X, None if found is None else names)
+                return X.select(names), None
+        columns = read_columns(X, None if found is None else names, number_type=None)
         if len(columns) != len(names):
             raise ShapeError(f"The fitted table had {len(names)} columns, this one has {len(columns)}.")
         _n_rows(columns)
-        return ColumnTable(tuple(columns))
+        return ColumnTable(tuple(columns)), None
 
 
 def _n_rows(columns: Sequence[Column]) -> int:

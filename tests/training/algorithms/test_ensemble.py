@@ -7,7 +7,14 @@ import pytest
 import torch
 
 from pbgnet.aggregation import make_aggregation
-from pbgnet.networks import TWO_CLASSES, as_part_of, make_code, prepare_rows
+from pbgnet.networks import (
+    TWO_CLASSES,
+    BinnedRows,
+    as_part_of,
+    make_code,
+    prepare_rows,
+    with_strong_values,
+)
 from pbgnet.preprocessing import BinnedTable, TablePreprocessor
 from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData, fit_ensemble
 from pbgnet.training.algorithms.ensemble import _best, _Candidate, _Folds
@@ -244,3 +251,91 @@ def test_classes_are_chosen_by_the_log_loss_of_held_rows():
     assert choice.validation_loss <= best["validation_loss"] < np.log(4), "two together may lose less"
     two = fit_ensemble(recipe_of(examples_of(X, np.where(places > 1, 1.0, -1.0))[1])).prior_choice
     assert two.temperature is None
+
+
+QUICK_MANY = EnsembleCourse(
+    very_many_rows=400, sample_rows=300, max_epochs=6, batch_size=32, speeds=(1.0, 2.0)
+)
+
+
+def very_many(n=500, course=QUICK_MANY, seed=0):
+    """A recipe whose examples are a sample; `everything` gives all rows, in strong values."""
+    X, y = circle(n)
+    preprocessor, examples = examples_of(X, y)
+    book, asked = preprocessor.with_numbers("both").book_, []
+
+    def everything(encoding):
+        asked.append(encoding)
+        data = examples[encoding]
+        if encoding != "both":
+            return data, None
+        rows, factors = with_strong_values(data.rows, book)
+        return replace(data, rows=rows), Part("both", torch.arange(len(factors)), len(factors), factors)
+
+    sample = {name: data.take(slice(0, course.sample_rows)) for name, data in examples.items()}
+    table = {name: preprocessor.with_numbers(name).encode(X) for name in examples}
+    return replace(recipe_of(sample, course, seed=seed), everything=everything), table, y, asked
+
+
+def test_of_very_many_rows_a_sample_chooses_and_all_are_trained_on():
+    recipe, tables, y, asked = very_many()
+    result = fit_ensemble(recipe)
+    choice = result.prior_choice
+    assert len(choice.candidates) == 2 * 2 * 2, "encodings, decays and speeds"
+    best = min(choice.candidates, key=lambda one: one["validation_loss"])
+    (chosen,) = choice.chosen
+    assert asked == [best["encoding"]] == [chosen["encoding"]]
+    assert chosen["speed"] == best["speed"]
+    assert chosen["weight_decay"] == pytest.approx(best["weight_decay"] * 240 / 400), "by the number of rows"
+    assert choice.margins.shape == (500,), "every row is held once"
+    assert {record["phase"] for record in result.history} == {"members"}
+    assert len(result.history) == 6
+    # What the folds say is what the members answer on rows of their own encoding.
+    assert result.network.architecture.n_members == 5
+    rows = prepare_rows(tables[choice.encoding], unit=True, intercept=True, dtype=torch.float64, device="cpu")
+    with torch.no_grad():
+        errors = np.mean(result.network.output(rows).numpy() * y <= 0)
+    assert errors <= choice.validation_error + 0.05
+    assert choice.validation_error < 0.2
+
+
+def test_no_member_of_very_many_rows_sees_its_fold():
+    X, y = circle(500)
+    _, examples = examples_of(X, y, ("both",))
+    course = replace(QUICK_MANY, weight_decay=1e-4, speeds=(1.0,), max_epochs=2)
+    held = _Folds.of(recipe_of(examples, course)).held[0].numpy()
+    other = y.copy()
+    other[held] *= -1
+    changed = examples_of(X, other, ("both",))[1]
+    one, two = (fit_ensemble(recipe_of(given, course)).network.weights[0] for given in (examples, changed))
+    assert torch.equal(one[0], two[0])
+    assert not torch.equal(one[1], two[1])
+
+
+def test_blocks_of_rows_train_as_well(monkeypatch):
+    X, y = circle(600)
+    _, examples = examples_of(X, y, ("both",))
+    assert isinstance(examples["both"].rows, BinnedRows)
+    course = replace(QUICK_MANY, max_epochs=15, weight_decay=1e-4, speeds=(1.0,))
+    whole = fit_ensemble(recipe_of(examples, course))
+    monkeypatch.setattr("pbgnet.training.algorithms.ensemble.SCATTERED_CELLS", 1)
+    monkeypatch.setattr("pbgnet.training.algorithms.ensemble.BLOCK_ROWS", 50)
+    monkeypatch.setattr("pbgnet.training.algorithms.ensemble.TOGETHER_CELLS", 450)
+    assert _Folds.of(recipe_of(examples, course)).pools.blocks == replace(
+        _Folds.of(recipe_of(examples, course)).pools.blocks, n_blocks=12, together=3
+    )
+    blocks = fit_ensemble(recipe_of(examples, course))
+    assert not torch.equal(whole.network.weights[0], blocks.network.weights[0])
+    assert abs(whole.prior_choice.validation_error - blocks.prior_choice.validation_error) < 0.06
+
+
+@pytest.mark.parametrize(
+    ("pool", "batch", "epochs"),
+    [(52_428, 1024, 24), (80_000, 1024, 24), (400_000, 1024, 8), (4_000_000, 8192, 8)],
+)
+def test_very_many_rows_are_seen_a_few_times_in_large_batches(pool, batch, epochs):
+    schedule = EnsembleCourse().for_sample().schedule(0.1, pool, pool)
+    assert (schedule.rate, schedule.batch_size, schedule.n_epochs) == (0.1, batch, epochs)
+    paces = [schedule.pace(epochs * share) for share in (0.0, 0.05, 0.1, 0.55, 1.0)]
+    assert paces == pytest.approx([0.01, 0.51 * 0.95, 0.9, 0.45, 0.0])
+    assert not EnsembleCourse().schedule(0.1, 99_999, 80_000).falls_by_step

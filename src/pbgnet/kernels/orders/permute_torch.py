@@ -24,7 +24,7 @@ def permuted(places: Tensor, keys: Tensor, counts: Tensor, most: int) -> Tensor:
     Parameters
     ----------
     places, keys, counts : Tensor of int64, of shapes that are broadcast
-        The numbers; what tells one permutation from another; how many numbers are permuted.
+        The numbers; random bits that tell one permutation from another; how many numbers are permuted.
     most : int
         The largest count, at most 2^40: the same numbers are permuted otherwise where it differs.
     """

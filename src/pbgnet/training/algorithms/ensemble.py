@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbgnet.networks import AggregatedNetwork, Code, initial_weights
+from pbgnet.networks import AggregatedNetwork, BinnedRows, Code, initial_weights
 from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe, Schedule, Setting
 from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
 from pbgnet.training.algorithms.selection import nan_last
@@ -35,6 +35,10 @@ from pbgnet.training.steps import (
 
 # Second words of the seeds for the batches, and for the folds.
 BATCHES, FOLDS = 1, 2
+
+SCATTERED_CELLS, TOGETHER_CELLS, BLOCK_ROWS = 1 << 32, 1 << 30, 1 << 14
+"""Up to how many cells rows are read in any order. Those of more may be on a disk, and more than the memory
+holds: blocks of consecutive rows are read in random order, and so many cells are shuffled together."""
 
 
 def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
@@ -130,7 +134,7 @@ class _Folds:
         seeds = torch.from_numpy(words.view(np.int64)).to(device)
         if course.has_very_many(n):
             (word,) = np.random.SeedSequence((recipe.folds_seed, FOLDS)).generate_state(1, np.uint64)
-            blocks = RowBlocks(n, n_folds, int(word.view(np.int64)))
+            blocks = RowBlocks(n, n_folds, int(word.view(np.int64)), *_blocks(data))
             held = [blocks.held(fold, device) for fold in range(members)]
             return cls(n, FoldPools(blocks, torch.arange(members, device=device)), held, seeds)
         order = np.random.default_rng((recipe.folds_seed, FOLDS)).permutation(n)
@@ -284,6 +288,16 @@ def _candidates(
         )
         for k, setting in enumerate(settings)
     ]
+
+
+def _blocks(data: TrainingData) -> tuple[int, int]:
+    """Return into how many blocks rows are divided, and how many of those are shuffled together.
+
+    A rule by the size of the codes alone: the machine must not change the result.
+    """
+    if not isinstance(data.rows, BinnedRows) or data.rows.codes.numel() < SCATTERED_CELLS:
+        return 1, 1
+    return -(-len(data) // BLOCK_ROWS), max(1, TOGETHER_CELLS // (BLOCK_ROWS * data.rows.codes.shape[1]))
 
 
 def _temperature(answers: HeldAnswers) -> float | None:

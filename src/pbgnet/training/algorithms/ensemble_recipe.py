@@ -74,8 +74,8 @@ class EnsembleCourse:
     very_many_rows: int | None = 100_000
     sample_rows: int = 1 << 16
     speeds: tuple[float, ...] = (1.0, 3.0)
-    row_visits: int = 1_600_000
-    epoch_range: tuple[int, int] = (8, 20)
+    row_visits: int = 2_400_000
+    epoch_range: tuple[int, int] = (8, 24)
 
     @property
     def n_folds(self) -> int:
@@ -119,8 +119,9 @@ class EnsembleCourse:
         )
 
     def _long_schedule(self, rate: float, n_pool: int) -> "Schedule":
-        fewest, most = LARGE_BATCHES
-        batch_size = min(max(fewest, 1 << max(0, n_pool // BATCHES_PER_EPOCH).bit_length() - 1), most)
+        batch_size = LARGE_BATCHES[0]
+        while 2 * batch_size <= min(n_pool // BATCHES_PER_EPOCH, LARGE_BATCHES[1]):
+            batch_size *= 2
         low, high = self.epoch_range
         n_epochs = min(max(low, -(-self.row_visits // n_pool)), high)
         return Schedule(

@@ -35,7 +35,8 @@ def permuted(places: Tensor, keys: Tensor, counts: int | Tensor, most: int | Non
     places : Tensor of int64
         Numbers below the count.
     keys : Tensor of int64
-        What tells one permutation from another, broadcast against the places.
+        Random bits that tell one permutation from another, broadcast against the places; `scramble` makes
+        some of any number. Keys that follow each other would give orders that are alike.
     counts : int or Tensor of int64
         How many numbers are permuted, broadcast as well.
     most : int, optional
