@@ -82,7 +82,7 @@ def test_numbers_of_other_types_are_float64_in_parts_which_are_no_views():
 def test_words_that_occur_nowhere_are_left_out_where_they_are_many(dates):
     if dates:
         days = np.arange(np.datetime64("2020-01-01"), np.datetime64("2020-03-01"))
-        texts = read_columns(pd.DataFrame({"day": days}))[0].texts.take(np.array([40, 3, 40]))
+        texts = Moments(days, np.array([40, 3, 40]))
     else:
         texts = Words([f"w{k}" for k in range(60)], np.array([40, -1, 40]))
     few = texts.compact()
