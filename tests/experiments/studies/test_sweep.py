@@ -18,7 +18,7 @@ from pbgnet.experiments.studies.sweep import DATASET_ROWS, estimated_cost
 @pytest.fixture
 def source(breast):
     """Few rows for every run; remembers for which, and can be told to fail."""
-    rows = Rows(breast.x_train[:64], breast.y_train[:64], breast.x_test[:32], breast.y_test[:32])
+    rows = Rows(breast.table, breast.train[:64], breast.test[:32])
 
     class Source:
         def __init__(self):

@@ -37,7 +37,8 @@ def fit(
     network, learning_rate, max_epochs = problem.network, problem.learning_rate, course.max_epochs
     augmentation = problem.augmentation
     augmented = None if augmentation is None else AugmentedImages(problem.data.rows, augmentation)
-    batches = Batches(problem.data, course.batch_size, problem.seeds, problem.pools, augmented)
+    pools = problem.data.pools if problem.pools is None else problem.pools
+    batches = Batches(problem.data, course.batch_size, problem.seeds, pools, augmented)
     everybody = torch.arange(len(learning_rate), device=learning_rate.device)
     portion = Portion(len(learning_rate), "networks")
     # Where the objective is linear nothing looks at the running average of the loss.
@@ -58,7 +59,7 @@ def fit(
                 loss = stepper.epoch(state.epoch, rate, weights_of_penalty)
             record = {problem.criterion.name: loss, "penalty": stepper.objective.penalty(stepper.weights)}
             record["objective"] = stepper.objective.value(loss, record["penalty"])
-            record |= problem.measure(stepper.network, record)
+            record |= problem.measure(stepper.network, record, state.members)
             wait_for(record["objective"])
             _enter(record, state)
             state.epoch += 1

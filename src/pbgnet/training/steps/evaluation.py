@@ -1,6 +1,7 @@
 """The exact empirical loss over all rows, and its gradient, in chunks that fit the memory."""
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, Self
 
@@ -113,7 +114,7 @@ def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Te
                 total.add_(losses_here.sum(dim=-1, dtype=torch.float64))
 
     portion.attempt(add_up)
-    return sums / data.y.numel()
+    return sums / (len(data) * math.prod(data.y.shape[1:]))
 
 
 @torch.no_grad()
@@ -162,7 +163,9 @@ def _portion(network: Trainable, data: TrainingData) -> Portion:
     # A convolution has more neurons than rows of weights; what reads them knows.
     widest = max([w.shape[-2] for w in weights] + [w.shape[-1] - 1 for w in weights[1:]])
     numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
-    size = numbers // (_n_replicas(network) * widest * NODES_EXPECTED)
+    # Where each replica has examples of its own, these are copied for every one of them.
+    per_example = max(widest * NODES_EXPECTED, 0 if data.pools is None else data.rows.shape[-1])
+    size = numbers // (_n_replicas(network) * per_example)
     return _row_portion(min(max(1, size), len(data)), data.y.device)
 
 
