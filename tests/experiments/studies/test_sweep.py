@@ -183,6 +183,22 @@ def test_the_longest_batches_go_first(study, store, source):
     assert (state.n_done, state.work_done) == (0, 0.0)
 
 
+@pytest.mark.parametrize(("device", "count"), [("cpu", 3), ("cuda", 1), ("cuda:1", 1)])
+def test_splits_are_trained_together_on_a_gpu_alone(study, spec, tmp_path, source, device, count):
+    runs = tuple(spec("bound", split_seed=split, seed=split) for split in range(3))
+    seen = []
+
+    def train(batches, source):
+        seen.extend(batches)
+        return iter(())
+
+    engine = SimpleNamespace(device=device, train=train)
+    with Store(tmp_path / "runs.sqlite") as store:
+        run_study(replace(study, runs=runs), store, source, engine)
+    assert len(seen) == count
+    assert {run for batch in seen for run in batch} == set(runs)
+
+
 @dataclass
 class FirstAlone:
     """An engine that gives made-up results for the first batch, and none for the others."""
