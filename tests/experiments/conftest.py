@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from pbgnet.experiments import Store
 from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.runs import specification as specification_module
-from pbgnet.experiments.runs.batch import Rows
+from pbgnet.experiments.runs.batch import Rows, Table
 from pbgnet.experiments.studies import store as store_module
 from pbgnet.experiments.studies.store import RunRecord
 from pbgnet.experiments.studies.study import Study
@@ -34,7 +34,7 @@ def breast() -> Rows:
     order = np.random.default_rng(0).permutation(len(x))[:400]
     x, y = x[order], np.where(y[order] > 0, 1.0, -1.0)
     x = (x - x[:300].mean(axis=0)) / x[:300].std(axis=0)
-    return Rows(x[:300], y[:300], x[300:], y[300:])
+    return Rows(Table(x, y), np.arange(300), np.arange(300, 400))
 
 
 @pytest.fixture

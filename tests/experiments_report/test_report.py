@@ -264,4 +264,5 @@ def test_the_grid_tells_what_a_study_is_about():
         "smoke": "variance",
         "training-size": "training-size",
         "variance": "variance",
+        "variance-exact": "variance",
     }

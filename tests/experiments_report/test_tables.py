@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from pbgnet.bounds import seeger_bound
+from pbgnet.experiments.figures.sample_size import sample_size_curves
 from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.studies.results import read_results
 from pbgnet.experiments.studies.store import RunRecord
@@ -18,6 +19,7 @@ from pbgnet.experiments.tables import (
     main_results_table,
     protocol_table,
     run_summary_table,
+    sample_size_table,
     selected_models_table,
     variance_table,
 )
@@ -183,6 +185,34 @@ def test_gaps_are_shown_and_told_from_absences(two_candidates):
     assert r"| PBGNet\* |" in table.markdown()  # two of 27 runs are done
     assert any(note.startswith("…") for note in table.notes)
     assert any(note.startswith("*") for note in table.notes)
+
+
+BOUNDS_BY_T = {1: (0.1, 0.1), 10: (0.3, 0.2), 1000: (0.2, 0.4), None: (0.1, 0.1)}
+
+
+def test_samples_by_hand(put):
+    """T of 10 and more is selected on each split by the bound; T = 1 and the exact aggregate are not."""
+    records = []
+    for run in load_study("sample-size").runs:
+        place = (run.dataset, run.training, run.split_seed < 2)
+        if place == ("mnist17", "bound", True) and run.n_samples in BOUNDS_BY_T:
+            bound = BOUNDS_BY_T[run.n_samples][run.split_seed]
+            found = numbers(bound, bound / 2, bound)
+            sampled = {f"sampled_{name}": found[name] for name in ("train_loss", "test_error", "bound")}
+            records.append(record_of(run, {"objective": found | (sampled if run.n_samples else {})}))
+    (results,) = read_results(put(records), ["sample-size"])
+    bounds, errors = (
+        sample_size_table(results, name, sample_size_curves(results, name))
+        for name in ("bound", "test_error")
+    )
+    texts = {column: bounds.cell("mnist17", "PBGNet", column=column).text for column in bounds.columns}
+    assert texts["T = 10"] == "0.250 ± 0.071"
+    assert texts["T = 50"] == "…"
+    assert texts["Exact"] == "0.100 ± 0.000"
+    assert texts["Selected"] == "0.200 ± 0.000"
+    assert bounds.cell("mnist17", "PBGNet", column="Selected").paper_text == "0.041 ± 0.001"
+    assert errors.cell("mnist17", "PBGNet", column="Selected").text == "0.100 ± 0.000"
+    assert {row[1].text for row in bounds.rows} == {"PBGNet"}  # those of PBGNet_l are trivial
 
 
 @pytest.mark.parametrize("make", [main_results_table, selected_models_table, variance_table])

@@ -225,7 +225,7 @@ def test_samples_have_the_right_distribution(dtype, m):
 
 @pytest.mark.parametrize(("dtype", "m"), [(torch.float32, 2), (torch.float32, 70), (torch.float64, 9)])
 def test_backward_draws_the_same_signs(dtype, m, monkeypatch):
-    monkeypatch.setattr(monte_carlo_triton, "PROGRAMS", 6)  # several examples a program, shares of samples
+    monkeypatch.setattr(monte_carlo_triton, "WARPS", 6)  # several examples a program, shares of samples
     T, seed = 45, _seed(11)
     mean, weight, grad = _layer((2, 5, 37, m), dtype, scale=1.0)
     _, grad_weight = monte_carlo_triton.differentiate(grad, mean, weight, seed, T)

@@ -102,10 +102,10 @@ def test_batches_hold_what_differs_in_learning_rate_and_weight_decay_alone(spec)
 @pytest.mark.parametrize("training", TRAININGS)
 def test_a_run_in_a_batch_gives_the_numbers_it_gives_alone(breast, grid, close_results, training):
     runs = grid(training, max_epochs=6)
-    together = train_batch(runs, breast, CPU)
+    together = train_batch(runs, lambda _: breast, CPU)
     assert len(together) == len(runs)
     for run, numbers in zip(runs, together, strict=True):
-        close_results(train_batch([run], breast, CPU)[0], numbers)
+        close_results(train_batch([run], lambda _: breast, CPU)[0], numbers)
     first, *others = (numbers[min(PICKS[training])]["train_loss"] for numbers in together)
     assert all(first != other for other in others)
 
@@ -114,16 +114,16 @@ def test_a_run_in_a_batch_gives_the_numbers_it_gives_alone(breast, grid, close_r
 @pytest.mark.parametrize("training", TRAININGS)
 def test_every_training_has_its_picks_and_the_same_numbers_every_time(breast, grid, training, n_samples):
     runs = grid(training, n_samples=None if training == "mlp" else n_samples)
-    results = train_batch(runs, breast, CPU)
+    results = train_batch(runs, lambda _: breast, CPU)
     assert all(result.keys() == PICKS[training] for result in results)
-    assert train_batch(runs, breast, CPU) == results
+    assert train_batch(runs, lambda _: breast, CPU) == results
 
 
 @pytest.mark.parametrize("training", TRAININGS)
 @pytest.mark.parametrize("change", [{"seed": 1}, {"split_seed": 1}])
 def test_other_seeds_give_other_networks(breast, spec, judged, training, change):
     for run in (spec(training), spec(training, **change)):
-        train_batch([run], breast, CPU)
+        train_batch([run], lambda _: breast, CPU)
     (one, *_), *_, (two, *_) = judged
     assert not torch.allclose(one[0], two[0])
 
@@ -144,7 +144,7 @@ def test_every_use_of_a_seed_has_a_stream_of_its_own(spec):
 def test_runs_of_a_batch_start_at_the_same_weights_and_see_the_same_batches(
     breast, grid, problems, judged, training
 ):
-    train_batch(grid(training), breast, CPU)
+    train_batch(grid(training), lambda _: breast, CPU)
     assert all(len(set(problem.seeds.tolist())) == 1 for problem in problems)
     network = judged[0][1]
     if training in ("loss", "bound"):
@@ -154,7 +154,7 @@ def test_runs_of_a_batch_start_at_the_same_weights_and_see_the_same_batches(
 
 @pytest.mark.parametrize("training", ["mlp", "loss"])
 def test_a_fifth_of_the_rows_validates_and_the_others_train(breast, grid, problems, judged, training):
-    results = train_batch(grid(training), breast, CPU)
+    results = train_batch(grid(training), lambda _: breast, CPU)
     (problem,) = problems
     _, network, certified, test = judged[0]
     assert len(problem.data) == 240
@@ -174,7 +174,7 @@ def test_a_fifth_of_the_rows_validates_and_the_others_train(breast, grid, proble
 
 @pytest.mark.parametrize("fraction", [0.5, 0.3])
 def test_a_pretrained_prior_never_sees_the_rows_it_is_certified_on(breast, grid, problems, judged, fraction):
-    results = train_batch(grid("pretrained", prior_fraction=fraction), breast, CPU)
+    results = train_batch(grid("pretrained", prior_fraction=fraction), lambda _: breast, CPU)
     before, after = problems
     _, _, certified, _ = judged[0]
     n_prior = round(300 * fraction)
@@ -196,7 +196,7 @@ def test_the_prior_of_a_pretrained_run_is_where_pretraining_ended(breast, grid, 
 
     spy_on_adam(seen)
     runs = grid("pretrained", pretraining_epochs=3, max_epochs=5)
-    train_batch(runs, breast, CPU)
+    train_batch(runs, lambda _: breast, CPU)
     (phase, epochs, trained), (last_phase, last_epochs, _) = ends
     assert (phase, epochs, last_phase, last_epochs) == ("prior", 3, "bound", 5)
     network = judged[0][1]
@@ -211,7 +211,7 @@ def test_the_prior_of_a_pretrained_run_is_where_pretraining_ended(breast, grid, 
 def test_rates_decays_and_patience_are_those_of_the_runs(breast, grid, training):
     journal = Journal()
     runs = grid(training, max_epochs=40, plateau_patience=2, stopping_patience=6)
-    train_batch(runs, breast, CPU, journal)
+    train_batch(runs, lambda _: breast, CPU, journal)
     records = [record for record in journal.history.records if record["phase"] != "prior"]
     assert records[0]["learning_rate"].tolist() == [run.learning_rate for run in runs]
     if training in ("mlp", "loss"):
@@ -237,7 +237,7 @@ def test_rates_decays_and_patience_are_those_of_the_runs(breast, grid, training)
 
 def test_no_more_epochs_are_trained_than_asked_for(breast, spec):
     journal = Journal()
-    train_batch([spec("pretrained", max_epochs=5, pretraining_epochs=3)], breast, CPU, journal)
+    train_batch([spec("pretrained", max_epochs=5, pretraining_epochs=3)], lambda _: breast, CPU, journal)
     assert [record["phase"] for record in journal.history.records] == ["prior"] * 3 + ["bound"] * 5
     for record in journal.history.records[:3]:  # a prior is trained by the loss, without weight decay
         assert torch.equal(record["objective"], record["loss"])
@@ -252,7 +252,7 @@ def course(journal, name, phase):
 def test_each_rule_picks_the_epoch_where_its_number_was_smallest_in_training(breast, grid, n_samples):
     journal = Journal()
     runs = grid("loss", rates=(0.3, 0.03), max_epochs=8, stopping_patience=20, n_samples=n_samples)
-    results = train_batch(runs, breast, CPU, journal)
+    results = train_batch(runs, lambda _: breast, CPU, journal)
     for pick in ("validation", "bound"):
         numbers = course(journal, pick, "loss")
         epochs = [result[pick]["epoch"] for result in results]
@@ -268,7 +268,7 @@ def test_the_bound_of_an_epoch_is_that_of_its_batches_and_counts_all_rows(breast
     """The weights that were picked have the divergence that stands behind the bound of their epoch."""
     journal = Journal()
     runs = grid("loss", max_epochs=6)
-    results = train_batch(runs, breast, CPU, journal)
+    results = train_batch(runs, lambda _: breast, CPU, journal)
     epochs = torch.tensor([result["bound"]["epoch"] for result in results]) - 1
     loss, bound = (course(journal, name, "loss")[epochs, range(len(runs))] for name in ("loss", "bound"))
     divergence = torch.tensor([result["bound"]["divergence"] for result in results])
@@ -283,7 +283,7 @@ def test_the_bound_of_an_epoch_is_that_of_its_batches_and_counts_all_rows(breast
 def test_the_objective_picks_the_epoch_of_bound_runs(breast, grid, training, objective):
     journal = Journal()
     runs = grid(training, rates=(1.0, 0.1), max_epochs=8, objective=objective)
-    results = train_batch(runs, breast, CPU, journal)
+    results = train_batch(runs, lambda _: breast, CPU, journal)
     values, penalties = (course(journal, name, "bound") for name in ("objective", "penalty"))
     best = values.argmin(dim=0)
     assert [result["objective"]["epoch"] for result in results] == (best + 1).tolist()
@@ -293,7 +293,7 @@ def test_the_objective_picks_the_epoch_of_bound_runs(breast, grid, training, obj
 
 def test_the_constant_of_catoni_is_learned_towards_its_optimum(breast, spec, problems):
     run = spec("bound", max_epochs=30, learning_rate=0.05, n_priors=1)
-    (result,) = train_batch([run], breast, CPU)
+    (result,) = train_batch([run], lambda _: breast, CPU)
     (problem,) = problems
     c, best = problem.objective.log_c.exp().item(), result["objective"]["c"]
     assert abs(np.log(best)) > 0.2  # 1 is where it starts
@@ -301,14 +301,17 @@ def test_the_constant_of_catoni_is_learned_towards_its_optimum(breast, spec, pro
 
 
 def test_the_two_forms_of_the_bound_are_trained_differently(breast, spec):
-    results = [train_batch([spec("bound", objective=name)], breast, CPU)[0] for name in ("catoni", "seeger")]
+    results = [
+        train_batch([spec("bound", objective=name)], lambda _: breast, CPU)[0]
+        for name in ("catoni", "seeger")
+    ]
     assert results[0]["objective"]["divergence"] != results[1]["objective"]["divergence"]
 
 
 @pytest.mark.parametrize("training", ["bound", "pretrained", "loss"])
 def test_the_share_of_delta_is_what_training_pays(breast, spec, problems, training):
     runs = [spec(training, n_priors=n, objective="seeger") for n in (1, 1000)]
-    results = [train_batch([run], breast, CPU)[0] for run in runs]
+    results = [train_batch([run], lambda _: breast, CPU)[0] for run in runs]
     if training != "loss":
         assert [p.objective.delta for p in problems if p.objective.is_linear is False] == pytest.approx(
             [0.05, 0.05 / 1000]
@@ -319,7 +322,7 @@ def test_the_share_of_delta_is_what_training_pays(breast, spec, problems, traini
 
 def test_rows_are_of_length_one_except_for_tanh_networks(breast, spec, judged):
     for training in TRAININGS:
-        train_batch([spec(training)], breast, CPU)
+        train_batch([spec(training)], lambda _: breast, CPU)
     for _, network, certified, test in judged:
         lengths = torch.cat([certified.rows, test.rows]).norm(dim=-1)
         unit = torch.allclose(lengths, torch.ones_like(lengths), atol=1e-5)
@@ -328,7 +331,7 @@ def test_rows_are_of_length_one_except_for_tanh_networks(breast, spec, judged):
 
 
 def test_hidden_layers_have_the_number_and_size_of_the_run(breast, spec, judged):
-    train_batch([spec("bound", hidden_layers=2, hidden_size=5)], breast, CPU)
+    train_batch([spec("bound", hidden_layers=2, hidden_size=5)], lambda _: breast, CPU)
     assert [tuple(w.shape) for w in judged[0][0]] == [(1, 5, 31), (1, 5, 6), (1, 1, 6)]
 
 
@@ -341,13 +344,13 @@ def test_a_training_that_is_cut_short_has_no_results(breast, spec, training):
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_batch([spec(training)], breast, CPU, Impatient())
+        train_batch([spec(training)], lambda _: breast, CPU, Impatient())
 
 
 def test_restarts_have_one_prior_and_their_own_batches(breast, spec, problems):
     runs = [spec("pretrained", restart=restart, pretraining_epochs=2) for restart in (0, 1)]
     assert batches_of(runs) == [runs]
-    results = train_batch(runs, breast, CPU)
+    results = train_batch(runs, lambda _: breast, CPU)
     pretraining, training = problems
     assert len(pretraining.seeds) == 1
     assert training.seeds[0] != training.seeds[1]
@@ -359,7 +362,7 @@ def test_restarts_have_one_prior_and_their_own_batches(breast, spec, problems):
 def test_the_hybrid_solver_ends_at_a_smaller_bound(breast, spec):
     run = spec("bound", objective="seeger", max_epochs=8)
     adam, hybrid = (
-        train_batch([replace(run, solver=solver)], breast, CPU)[0]["objective"]
+        train_batch([replace(run, solver=solver)], lambda _: breast, CPU)[0]["objective"]
         for solver in ("adam", "hybrid")
     )
     assert hybrid["bound"] < adam["bound"]

@@ -130,7 +130,7 @@ def test_a_store_without_claims_gets_them(tmp_path):
 
 
 def test_two_that_run_a_study_at_once_share_its_runs_and_both_see_it_done(study, tmp_path, breast):
-    rows = Rows(breast.x_train[:64], breast.y_train[:64], breast.x_test[:32], breast.y_test[:32])
+    rows = Rows(breast.table, breast.train[:64], breast.test[:32])
     trained, together = {"one": [], "two": []}, threading.Barrier(2)
     states = {}
 

@@ -40,7 +40,7 @@ OWN = [
 
 @pytest.fixture
 def source(breast):
-    rows = Rows(breast.x_train[:64], breast.y_train[:64], breast.x_test[:32], breast.y_test[:32])
+    rows = Rows(breast.table, breast.train[:64], breast.test[:32])
     return lambda run: rows
 
 

@@ -90,7 +90,7 @@ def test_a_study_on_ray_survives_workers_that_are_killed(ray, spec, tmp_path, cl
 
         import numpy as np
 
-        from pbgnet.experiments.runs.batch import Rows
+        from pbgnet.experiments.runs.batch import Rows, Table
 
         if run.dataset == "deadly":
             os._exit(1)
@@ -98,7 +98,7 @@ def test_a_study_on_ray_survives_workers_that_are_killed(ray, spec, tmp_path, cl
             raise ValueError("no rows")
         x = np.random.default_rng(0).normal(size=(90, 4))
         y = np.where(x[:, 0] > 0, 1.0, -1.0)
-        return Rows(x[:60], y[:60], x[60:], y[60:])
+        return Rows(Table(x, y), np.arange(60), np.arange(60, len(x)))
 
     names = ("good", "fine", "broken", "deadly")  # a worker takes seconds to start again
     runs = tuple(spec("bound", name, learning_rate=rate) for name in names for rate in (0.1, 0.01))
@@ -131,7 +131,7 @@ def deadly_source(killed, victim, seconds):
 
         import numpy as np
 
-        from pbgnet.experiments.runs.batch import Rows
+        from pbgnet.experiments.runs.batch import Rows, Table
 
         if run.dataset == "victim" and not Path(killed).exists():
             Path(killed).touch()
@@ -144,7 +144,7 @@ def deadly_source(killed, victim, seconds):
             timer.join(0 if seconds else 30)
         x = np.random.default_rng(0).normal(size=(90, 4))
         y = np.where(x[:, 0] > 0, 1.0, -1.0)
-        return Rows(x[:60], y[:60], x[60:], y[60:])
+        return Rows(Table(x, y), np.arange(60), np.arange(60, len(x)))
 
     return source
 

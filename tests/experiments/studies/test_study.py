@@ -18,6 +18,7 @@ EXPECTED = {
     "paper": {"mlp": 6 * 9 * 9, "loss": 6 * 9 * 45, "bound": 6 * 9 * 15, "pretrained": 6 * 9 * 15},
     "exact": {"mlp": 6 * 9 * 9, "loss": 6 * 9 * 9, "bound": 6 * (27 + 4 + 10), "pretrained": 6 * (27 + 12)},
     "variance": {"mlp": 120 * 9, "loss": 120 * 9, "bound": 120 * 3, "pretrained": 120 * 3},
+    "variance-exact": {"mlp": 120 * 9, "loss": 120 * 9, "bound": 120 * (3 + 2), "pretrained": 120 * (3 + 4)},
     "sample-size": {"loss": 120 * 7, "bound": 120 * 7},
     "training-size": {"loss": 10 * 7 * 9, "bound": 10 * 7 * 3},
     "smoke": {"mlp": 2 * 2 * 4, "loss": 2 * 2 * 2 * 4, "bound": 2 * 2 * 2 * 2, "pretrained": 2 * 2 * 2 * 2},
@@ -61,7 +62,7 @@ def test_the_paper_study_is_the_grid_of_the_appendix_verbatim():
         assert values(study, "weight_decay", training=training) == {0}
 
 
-@pytest.mark.parametrize("name", ["paper", "exact", "variance"])
+@pytest.mark.parametrize("name", ["paper", "exact", "variance", "variance-exact"])
 def test_the_optimisation_is_that_of_the_appendix(name):
     study = load_study(name)
     batch_sizes = {run.dataset: run.batch_size for run in study.runs}
@@ -81,7 +82,7 @@ def test_the_optimisation_is_that_of_the_appendix(name):
     assert shares == {(0.2, 0.5, 0.05)}
     assert values(study, "constant") == {"paper"}
     paper = ("catoni", "adam")
-    bound = paper if name == "paper" else ("seeger", "hybrid")
+    bound = ("seeger", "hybrid") if name.endswith("exact") else paper
     for training, expected in {"mlp": paper, "loss": paper, "bound": bound, "pretrained": bound}.items():
         chosen = [run for run in study.runs if run.training == training]
         assert {(run.objective, run.solver) for run in chosen} == {expected}
@@ -126,25 +127,36 @@ def test_only_the_exact_study_leaves_indicators_as_they_are(name):
 @pytest.mark.parametrize("scaling", ["paper", "none"])
 def test_rows_are_scaled_as_the_run_says(scaling):
     rows = PaperRows()(RunSpec("breast", scaling=scaling))
-    spread = np.concatenate([rows.x_train, rows.x_test]).std(axis=0)
+    spread = rows.table.x.std(axis=0)
     assert np.allclose(spread, 1, atol=1e-3) == (scaling == "paper")
 
 
-@pytest.mark.parametrize("name", ["exact", "variance", "training-size"])
+@pytest.mark.parametrize("name", ["exact", "variance-exact", "training-size"])
 def test_exact_studies_have_no_samples(name):
     assert values(load_study(name), "n_samples") == {None}
 
 
-def test_the_exact_study_is_the_paper_study_without_the_samples():
+@pytest.mark.parametrize(("name", "sampled"), [("exact", "paper"), ("variance-exact", "variance")])
+def test_an_exact_study_is_its_sampled_one_without_the_samples(name, sampled):
     exact, paper = (
-        {(run.dataset, run.training, run.architecture, run.weight_decay, run.learning_rate) for run in s.runs}
-        for s in (load_study("exact"), load_study("paper"))
+        {
+            (run.dataset, run.split_seed, run.training, run.architecture, run.weight_decay, run.learning_rate)
+            for run in s.runs
+        }
+        for s in (load_study(name), load_study(sampled))
     )
     assert exact == paper
 
 
+def test_the_variance_study_samples_as_often_as_agrees_with_the_paper():
+    study = load_study("variance")
+    for training in ("loss", "bound", "pretrained"):
+        assert values(study, "n_samples", training=training) == {1000}
+
+
 @pytest.mark.parametrize(
-    ("name", "repetitions"), [("variance", 20), ("sample-size", 20), ("training-size", 10)]
+    ("name", "repetitions"),
+    [("variance", 20), ("variance-exact", 20), ("sample-size", 20), ("training-size", 10)],
 )
 def test_repetitions_have_splits_and_starts_of_their_own(name, repetitions):
     study = load_study(name)

@@ -18,7 +18,7 @@ from pbgnet.experiments.studies.sweep import DATASET_ROWS, estimated_cost
 @pytest.fixture
 def source(breast):
     """Few rows for every run; remembers for which, and can be told to fail."""
-    rows = Rows(breast.x_train[:64], breast.y_train[:64], breast.x_test[:32], breast.y_test[:32])
+    rows = Rows(breast.table, breast.train[:64], breast.test[:32])
 
     class Source:
         def __init__(self):
@@ -181,6 +181,22 @@ def test_the_longest_batches_go_first(study, store, source):
     assert {run for batch in first for run in batch} == set(study.runs)
     assert len(first) == len(batches_of(study.runs))
     assert (state.n_done, state.work_done) == (0, 0.0)
+
+
+@pytest.mark.parametrize(("device", "count"), [("cpu", 3), ("cuda", 1), ("cuda:1", 1)])
+def test_splits_are_trained_together_on_a_gpu_alone(study, spec, tmp_path, source, device, count):
+    runs = tuple(spec("bound", split_seed=split, seed=split) for split in range(3))
+    seen = []
+
+    def train(batches, source):
+        seen.extend(batches)
+        return iter(())
+
+    engine = SimpleNamespace(device=device, train=train)
+    with Store(tmp_path / "runs.sqlite") as store:
+        run_study(replace(study, runs=runs), store, source, engine)
+    assert len(seen) == count
+    assert {run for batch in seen for run in batch} == set(runs)
 
 
 @dataclass

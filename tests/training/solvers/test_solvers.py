@@ -52,7 +52,7 @@ def test_each_rule_keeps_the_weights_of_its_own_epoch_and_the_first_stays(proble
     objective = LinearLoss.of(list(problem.network.weights), torch.zeros(2, dtype=torch.float64))
     seen = []
 
-    def measure(network, record):
+    def measure(network, record, members):
         seen.append([w.detach().clone() for w in network.weights])
         falling = torch.full_like(record["loss"], -len(seen))
         return {"falling": falling, "rising": -falling}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curves = dict[tuple[str, str], dict[int | None, Spread]]
-"""Spread of the test error by T, None for the exact aggregate, by data set and algorithm."""
+"""Spread of a number by T, None for the exact aggregate, by data set and algorithm."""
 
 
 def sample_size_figure(results: StudyResults, curves: Curves | None = None) -> "Figure":
@@ -40,17 +40,15 @@ def sample_size_figure(results: StudyResults, curves: Curves | None = None) -> "
         return figure
 
 
-def sample_size_curves(results: StudyResults) -> Curves:
-    """Return the spread of the test error by T, None for the exact one, by data set and algorithm."""
+def sample_size_curves(results: StudyResults, name: str = "test_error") -> Curves:
+    """Return the spread of a number by T, None for the exact one, by data set and algorithm."""
     curves: Curves = {}
     for n_samples in dict.fromkeys(record.spec.n_samples for record in results.done):
         records = [record for record in results.done if record.spec.n_samples == n_samples]
         selected = select_all(records, results.study.algorithms)
         for dataset, algorithm in results.cells():
             spread = spread_of(
-                one.number("test_error")
-                for (*place, _, _), one in selected.items()
-                if place == [dataset, algorithm]
+                one.number(name) for (*place, _, _), one in selected.items() if place == [dataset, algorithm]
             )
             if spread is not None:
                 curves.setdefault((dataset, algorithm), {})[n_samples] = spread

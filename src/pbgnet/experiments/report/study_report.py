@@ -27,6 +27,7 @@ from pbgnet.experiments.tables import (
     epoch_table,
     main_results_table,
     run_summary_table,
+    sample_size_table,
     selected_models_table,
     variance_table,
 )
@@ -133,7 +134,13 @@ def _write_sample_size(results: StudyResults, folder: Path, files: list[Path]) -
     )
     curves = sample_size_curves(results)
     drawing = _draw(sample_size_figure(results, curves), results.study.name, caption, folder, files)
-    return StudyPart(results, (), (drawing,), tuple(sample_size_sentences(curves)))
+    tables = (
+        sample_size_table(results, "test_error", curves),
+        sample_size_table(results, "bound", sample_size_curves(results, "bound")),
+    )
+    for table in tables:
+        _write_table(table, folder, files)
+    return StudyPart(results, tables, (drawing,), tuple(sample_size_sentences(curves)))
 
 
 def _write_illustrations(folder: Path, files: list[Path]) -> list[Drawing]:

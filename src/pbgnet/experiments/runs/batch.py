@@ -1,10 +1,10 @@
 """Trains a batch of runs side by side, and judges every network it gives.
 
-Runs of a batch differ in learning rate, weight decay and restart only; their networks have one shape and see
-the same rows, so they are replicas of one training.
+Runs of a batch differ in learning rate, weight decay and restart only, and perhaps in split and seed: their
+networks have one shape and see rows of one table, so they are replicas of one training.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,35 +42,55 @@ RULES = {"mlp": ("validation",), "loss": ("validation", "bound")}
 
 
 @dataclass(frozen=True, eq=False)  # told apart by identity, so that what is made of them can be kept
+class Table:
+    """Examples and labels: arrays (n, d) and (n,), labels -1 and 1."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """Examples and labels of a split: arrays (n, d), and labels -1 and 1."""
+    """The rows of a table that a run is trained and tested on, by their numbers."""
 
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
+    table: Table
+    train: np.ndarray
+    test: np.ndarray
 
 
-def batches_of(runs: Sequence[RunSpec]) -> list[list[RunSpec]]:
-    """Put runs that can be trained side by side together, in the order of their first."""
+def batches_of(runs: Sequence[RunSpec], *, join_splits: bool = False) -> list[list[RunSpec]]:
+    """Put runs that can be trained side by side together, in the order of their first.
+
+    To join splits puts those of one table together, too. It pays where many networks take hardly longer than
+    one; elsewhere it only takes memory, for every split then needs its own copy of what it looks at.
+    """
     groups: dict[RunSpec, list[RunSpec]] = {}
     for run in runs:
-        groups.setdefault(replace(run, learning_rate=0.0, weight_decay=0.0, restart=0), []).append(run)
+        kind = replace(run, learning_rate=0.0, weight_decay=0.0, restart=0)
+        if join_splits:
+            kind = replace(kind, split_seed=0, seed=0)
+        groups.setdefault(kind, []).append(run)
     return list(groups.values())
 
 
 def train_batch(
-    runs: Sequence[RunSpec], rows: Rows, device: torch.device, journal: Journal | None = None
+    runs: Sequence[RunSpec],
+    source: Callable[[RunSpec], Rows],
+    device: torch.device,
+    journal: Journal | None = None,
 ) -> list[dict[str, dict[str, float]]]:
-    """Train runs of one batch; return the numbers of each, by the rule that picked the epoch."""
+    """Train runs of one batch; return the numbers of each, by the rule that picked the epoch.
+
+    The source maps a run to its rows, and runs of one split to the same object.
+    """
     journal, run = journal or Journal(), runs[0]
-    examples, test = _prepared(rows, run.training != "mlp", device)
-    recipe = _recipe(runs, examples.rows.shape[-1] - 1, device)
+    examples, test = _examples(runs, source, device)
+    recipe = _recipe(runs, examples, device)
     if run.training == "pretrained":
-        prior_examples, examples = examples.shares(run.prior_fraction, seed_of(run, PRIOR_ROWS))
+        prior_examples, examples = examples.shares(run.prior_fraction, _seeds(runs, PRIOR_ROWS, examples))
         short = Course(run.batch_size, run.pretraining_epochs, run.plateau_patience, run.stopping_patience)
-        seed = seed_of(run, PRIOR_BATCHES)
-        prior = PriorTraining(prior_examples, short, recipe.replicas.learning_rate, seed)
+        seeds = _seeds(runs, PRIOR_BATCHES, examples)
+        prior = PriorTraining(prior_examples, short, recipe.replicas.learning_rate, seeds)
         recipe = replace(recipe, prior=prior)
     trained = TRAININGS[run.training](recipe, examples, journal)
     if journal.interrupted:  # what a training cut short has reached is no result
@@ -85,46 +105,87 @@ def train_batch(
     return results
 
 
+def _examples(
+    runs: Sequence[RunSpec], source: Callable[[RunSpec], Rows], device: torch.device
+) -> tuple[TrainingData, TrainingData]:
+    """Return training and test rows; several splits are pools of one table, a pool for each run."""
+    unit = runs[0].training != "mlp"
+    found: dict[tuple[int, int], Rows] = {}
+    for run in runs:
+        if (run.split_seed, run.seed) not in found:
+            found[run.split_seed, run.seed] = source(run)
+    first, *others = found.values()
+    if not others:
+        return _prepared(first, unit, device)
+    table = _prepared_table(first.table, unit, device)
+    rows = [found[run.split_seed, run.seed] for run in runs]
+    train, test = (
+        torch.from_numpy(np.stack(part)).to(device)
+        for part in ([one.train for one in rows], [one.test for one in rows])
+    )
+    return replace(table, pools=train), replace(table, pools=test)
+
+
 @kept(16)
 def _prepared(rows: Rows, unit: bool, device: torch.device) -> tuple[TrainingData, TrainingData]:
     """Training and test rows on the device; kept, for many batches use them."""
-    train = TrainingData.of(rows.x_train, rows.y_train, unit=unit, device=device)
-    return train, TrainingData.of(rows.x_test, rows.y_test, unit=unit, device=device)
+    x, y = rows.table.x, rows.table.y
+    train, test = (
+        TrainingData.of(x[part], y[part], unit=unit, device=device) for part in (rows.train, rows.test)
+    )
+    return train, test
 
 
-def _recipe(runs: Sequence[RunSpec], n_features: int, device: torch.device) -> Recipe:
+@kept(6)
+def _prepared_table(table: Table, unit: bool, device: torch.device) -> TrainingData:
+    return TrainingData.of(table.x, table.y, unit=unit, device=device)
+
+
+def _recipe(runs: Sequence[RunSpec], examples: TrainingData, device: torch.device) -> Recipe:
     run = runs[0]
     course = Course(run.batch_size, run.max_epochs, run.plateau_patience, run.stopping_patience)
     by_loss = run.training in RULES
     # One seed for all of a restart: runs that differ in a hyperparameter see the same batches.
-    seeds = [seed_of(run, BATCHES, 0 if by_loss else other.restart) for other in runs]
+    seeds = [seed_of(other, BATCHES, 0 if by_loss else other.restart) for other in runs]
     replicas = Replicas(
         torch.tensor([other.learning_rate for other in runs], dtype=torch.float64, device=device),
         torch.tensor([other.weight_decay for other in runs], dtype=torch.float64, device=device),
         torch.tensor(seeds, dtype=torch.int64, device=device),
     )
     return Recipe(
-        start=_start(run, n_features, device),
+        start=_start(runs, examples, device),
         replicas=replicas,
         bound=BoundTerms(float(split_delta(run.delta, run.n_priors)), run.constant, run.objective),
         course=course if by_loss else SOLVERS[run.solver].course or course,
         solver=run.solver,
-        epochs=EpochChoice(run.validation_fraction, seed_of(run, VALIDATION), RULES.get(run.training, ())),
+        epochs=EpochChoice(
+            run.validation_fraction, _seeds(runs, VALIDATION, examples), RULES.get(run.training, ())
+        ),
     )
 
 
-def _start(run: RunSpec, n_features: int, device: torch.device) -> Start:
-    weights = initial_weights(
-        n_features,
-        run.hidden_layer_sizes,
-        initialisation=run.initialisation,
-        generator=torch.Generator().manual_seed(seed_of(run, WEIGHTS)),
-    )
+def _start(runs: Sequence[RunSpec], examples: TrainingData, device: torch.device) -> Start:
+    run = runs[0]
+    drawn = [
+        initial_weights(
+            examples.rows.shape[-1] - 1,
+            one.hidden_layer_sizes,
+            initialisation=one.initialisation,
+            generator=torch.Generator().manual_seed(seed_of(one, WEIGHTS)),
+        )
+        for one in (runs[:1] if examples.pools is None else runs)
+    ]
+    weights = drawn[0] if examples.pools is None else [torch.stack(ws) for ws in zip(*drawn, strict=True)]
     aggregation: Aggregation = Fourier(most_nodes=TRAINING_NODES)
     if run.n_samples is not None:
         generator = torch.Generator(device).manual_seed(seed_of(run, SAMPLING))
         aggregation = MonteCarlo(run.n_samples, generator)
     return Start(weights, aggregation)
+
+
+def _seeds(runs: Sequence[RunSpec], use: int, examples: TrainingData) -> int | list[int]:
+    """Return the seed of the one split there is, or those of all runs."""
+    return seed_of(runs[0], use) if examples.pools is None else [seed_of(run, use) for run in runs]
 
 
 def seed_of(run: RunSpec, use: int, restart: int = 0) -> int:

@@ -44,7 +44,7 @@ def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
     error = ""
     try:
         with _own_stream(place):
-            results = train_batch(batch, source(batch[0]), place)
+            results = train_batch(batch, source, place)
     except Exception as problem:
         if stop := stop_for(problem, batch):
             raise stop from problem

@@ -81,7 +81,9 @@ def run_study(
 
     with Claims(store) as claims:
         while pending := _pending(known := _attempts(study, store), limits):
-            batches = sorted(batches_of(pending), key=estimated_cost, reverse=True)  # the longest first
+            batches = sorted(
+                _batches(pending, engine.device), key=estimated_cost, reverse=True
+            )  # longest first
             n_stored = 0
             for records in engine.train(claims.taking(batches, known), source):
                 store.append(records)
@@ -123,8 +125,13 @@ def _time(runs: Sequence[RunSpec], device: str) -> float:
     Batches that share a GPU wait for each other, the small ones longer than they compute: there the root of
     the work is closer to the truth.
     """
-    costs = map(estimated_cost, batches_of(runs))
+    costs = map(estimated_cost, _batches(runs, device))
     return sum(map(math.sqrt, costs) if device.startswith("cuda") else costs)
+
+
+def _batches(runs: Sequence[RunSpec], device: str) -> list[list[RunSpec]]:
+    """Put runs together as suits a device: small networks fill a GPU only if there are hundreds of them."""
+    return batches_of(runs, join_splits=device.startswith("cuda"))
 
 
 def _attempts(study: Study, store: Store) -> Attempts:

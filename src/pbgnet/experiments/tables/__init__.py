@@ -3,6 +3,7 @@
 from pbgnet.experiments.tables.epochs import epoch_table
 from pbgnet.experiments.tables.paper import paper_numbers
 from pbgnet.experiments.tables.runs import error_table, protocol_table, run_summary_table
+from pbgnet.experiments.tables.samples import sample_size_table
 from pbgnet.experiments.tables.studies import main_results_table, selected_models_table, variance_table
 from pbgnet.experiments.tables.table import StudyTable
 
@@ -14,6 +15,7 @@ __all__ = [
     "paper_numbers",
     "protocol_table",
     "run_summary_table",
+    "sample_size_table",
     "selected_models_table",
     "variance_table",
 ]

@@ -47,8 +47,9 @@ SMALL_TILE = Tile(32, 16, 8, 1)
 SMALL_ELEMENTS = 1 << 11  # samples x inputs x neurons: they are held in registers
 SMALLEST_PRODUCT, RESIDENT_INPUTS = 16, 128
 
-# Examples, and then samples, are shared out until there are about so many programs ...
-PROGRAMS = 132 * 8
+# Examples, and then samples, are shared out until there are programs of about so many warps in all: as many
+# as the multiprocessors of a large GPU can hold, so that some compute while others wait ...
+WARPS = 132 * 64
 # ... but the copies of a gradient that this takes hold at most this many numbers.
 PARTIAL_ELEMENTS = 1 << 27
 
@@ -108,7 +109,9 @@ def differentiate(
     tile, resident, options = _tile(mean, m, BACKWARD_TILE, WIDE_BACKWARD_TILE)
     # Both gradients are sums over neurons, examples or samples of what the programs find.
     n_groups = _shares(triton.cdiv(m, tile.neurons), PARTIAL_ELEMENTS // mean.numel())
-    n_chunks = _shares(n, min(PROGRAMS // (n_replicas * n_groups), PARTIAL_ELEMENTS // weight.numel()))
+    n_chunks = _shares(
+        n, min(WARPS // (tile.n_warps * n_replicas * n_groups), PARTIAL_ELEMENTS // weight.numel())
+    )
     copied = max(n_groups * mean.numel(), n_chunks * weight.numel())
     n_shares = _sample_shares(n_replicas * n_groups * n_chunks, copied, tile, n_samples)
     for_mean = mean.new_zeros(n_shares * n_groups, n_replicas, n, d)
@@ -158,7 +161,7 @@ def _shares(size: int, at_most: int) -> int:
 
 
 def _sample_shares(n_programs: int, n_copied: int, tile: Tile, n_samples: int) -> int:
-    wanted, affordable = PROGRAMS // n_programs, PARTIAL_ELEMENTS // n_copied
+    wanted, affordable = WARPS // (tile.n_warps * n_programs), PARTIAL_ELEMENTS // n_copied
     return max(1, min(wanted, affordable, -(-n_samples // tile.samples)))
 
 

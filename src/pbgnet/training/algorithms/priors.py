@@ -93,7 +93,7 @@ def _train(
     ]
     network = AggregatedNetwork(weights, aggregation=start.aggregation, patches=examples.patches)
     rates = prior.learning_rate[:1].repeat(len(candidates))
-    seeds = torch.full_like(rates, prior.batch_seed, dtype=torch.int64)
+    seeds = prior.batch_seeds(len(candidates))
 
     def descend(criterion: Criterion, decay: Tensor, name: str) -> None:
         objective = LinearLoss.of(list(network.weights), decay)

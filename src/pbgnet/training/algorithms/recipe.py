@@ -26,11 +26,11 @@ PRIOR_BATCHES, PRIOR_VALIDATION = 1, 2
 
 @dataclass(frozen=True)
 class Start:
-    """The network at the beginning, the same for all replicas.
+    """The network at the beginning.
 
     Attributes
     ----------
-    weights : sequence of Tensor, shapes (m, d)
+    weights : sequence of Tensor, shapes (m, d), or (R, m, d) where replicas begin differently
         First layer first; what is certified keeps them as they are, training rounds them to its type.
     aggregation : Aggregation
     """
@@ -62,7 +62,12 @@ class Start:
 
     def replicated(self, count: int, like: TrainingData) -> list[Tensor]:
         """Return `count` copies of the weights in a leading axis, in the type and place of examples."""
-        return [w.to(like.y).expand(count, *w.shape).clone() for w in self.weights]
+        return [w.to(like.y).expand(count, *w.shape[-2:]).clone() for w in self.weights]
+
+    @property
+    def prior(self) -> list[Tensor]:
+        """The weights as they are, shapes (1, m, d) or (R, m, d)."""
+        return [w if w.ndim == 3 else w[None] for w in self.weights]
 
     def network(self, count: int, like: TrainingData) -> AggregatedNetwork:
         """Return `count` copies of the network, at their prior."""
@@ -154,14 +159,14 @@ class EpochChoice:
     ----------
     fraction : float
         Share of the rows that validates.
-    seed : int
-        Of the draw of these rows.
+    seed : int or sequence of int
+        Of the draw of these rows; one for each replica where they have rows of their own.
     rules : tuple of str
         What picks an epoch by its minimum, "validation" or "bound".
     """
 
     fraction: float
-    seed: int
+    seed: int | Sequence[int]
     rules: tuple[str, ...] = ("validation",)
 
 
@@ -177,8 +182,9 @@ class PriorTraining:
         The paper's short training; or a thorough one, after which L-BFGS alone minimises the bound.
     learning_rate : Tensor, float64, shape (R,)
         Of the prior of each replica; those with the same one have the same prior.
-    batch_seed : int
-        The same for all, so that the number of restarts does not change the prior.
+    batch_seed : int or sequence of int
+        The same for all, so that the number of restarts does not change the prior; one for each replica where
+        they have rows of their own.
     validation_seed : sequence of int
         Of the draw of the rows that choose, where the training is thorough.
     code : Code or LabelCode
@@ -190,10 +196,16 @@ class PriorTraining:
     examples: TrainingData
     course: Course | PriorCourse
     learning_rate: Tensor
-    batch_seed: int
+    batch_seed: int | Sequence[int]
     validation_seed: Sequence[int] = ()
     code: AnyCode = TWO_CLASSES
     augmentation: Augmentation | None = None
+
+    def batch_seeds(self, count: int) -> Tensor:
+        """Return the seed of the batches of each of so many priors, int64, shape (count,)."""
+        return torch.as_tensor(self.batch_seed, device=self.learning_rate.device).repeat(
+            count if isinstance(self.batch_seed, int) else 1
+        )
 
     @classmethod
     def of_restarts(

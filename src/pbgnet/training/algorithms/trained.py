@@ -70,7 +70,8 @@ class Trained:
     def measured(self) -> dict[str, Tensor]:
         """Return what was measured after each epoch for the present weights, over all rows of the problem."""
         record = {"loss": empirical_loss(self.network, self.problem.data)}
-        return record | self.problem.measure(self.network, record)
+        everybody = torch.arange(len(self.problem.seeds), device=self.problem.seeds.device)
+        return record | self.problem.measure(self.network, record, everybody)
 
     def result(self, replica: int, journal: Journal) -> FitResult:
         """Take one replica out, in float64, with its exact prior."""

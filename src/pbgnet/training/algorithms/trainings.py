@@ -31,17 +31,16 @@ def train_tanh(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trai
 def train_by_loss(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
     """Minimise the linear loss of the aggregate with weight decay."""
     network = recipe.start.network(len(recipe.replicas), examples)
-    # All replicas start at the same prior.
-    exact = recipe.bound.seeger([prior[:1] for prior in network.prior_weights], len(examples))
+    exact = recipe.bound.seeger([w.to(examples.y) for w in recipe.start.prior], len(examples))
     trained = _minimise_loss(recipe, network, exact, examples, journal)
-    return replace(trained, prior_kind="random", prior=[w[None] for w in recipe.start.weights])
+    return replace(trained, prior_kind="random", prior=recipe.start.prior)
 
 
 def train_by_bound(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
     """Minimise the bound from a random prior that is also the starting point."""
     network = recipe.start.network(len(recipe.replicas), examples)
     trained = _minimise_bound(recipe, network, examples, journal)
-    return replace(trained, prior_kind="random", prior=[w[None] for w in recipe.start.weights])
+    return replace(trained, prior_kind="random", prior=recipe.start.prior)
 
 
 def train_from_trained_prior(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
@@ -74,11 +73,12 @@ def _minimise_loss(
     rules, replicas = recipe.epochs.rules, recipe.replicas
     held, used = examples.shares(recipe.epochs.fraction, recipe.epochs.seed)
 
-    def measure(trained: Trainable, record: dict[str, Tensor]) -> dict[str, Tensor]:
-        numbers = {"validation": empirical_loss(trained, held)}
+    def measure(trained: Trainable, record: dict[str, Tensor], members: Tensor) -> dict[str, Tensor]:
+        numbers = {"validation": empirical_loss(trained, held.of_replicas(members))}
         if exact is not None and "bound" in rules:
-            divergence = exact.penalty(list(trained.weights))
-            numbers |= {"divergence": divergence, "bound": exact.value(record["loss"], divergence)}
+            theirs = exact.take(members)
+            divergence = theirs.penalty(list(trained.weights))
+            numbers |= {"divergence": divergence, "bound": theirs.value(record["loss"], divergence)}
         return numbers
 
     objective = LinearLoss.of(list(network.weights), replicas.weight_decay)
@@ -107,11 +107,14 @@ def _of_bound(network: AggregatedNetwork, problem: Problem, epoch: Tensor) -> Tr
 
 def _pretrained(start: Start, prior: PriorTraining, course: Course, journal: Journal) -> AggregatedNetwork:
     """Minimise the linear loss on the prior rows for a number of epochs (paper: 20); the best one counts."""
-    # One prior for each rate: restarts have the same, to the last bit.
-    rates, of_replica = prior.learning_rate.unique(return_inverse=True)
+    if prior.examples.pools is None:  # One prior for each rate: restarts have the same, to the last bit.
+        rates, of_replica = prior.learning_rate.unique(return_inverse=True)
+    else:
+        rates = prior.learning_rate
+        of_replica = torch.arange(len(rates), device=rates.device)
     priors = start.network(len(rates), prior.examples)
     objective = LinearLoss.of(list(priors.weights), torch.zeros_like(rates))
-    seeds = torch.full_like(rates, prior.batch_seed, dtype=torch.int64)
+    seeds = prior.batch_seeds(len(rates))
     problem = Problem(priors, prior.examples, objective, seeds, rates, augmentation=prior.augmentation)
     descend(problem, course, journal, "prior")
     journal.history.take(of_replica)

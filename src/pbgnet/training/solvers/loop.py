@@ -72,7 +72,7 @@ def fit(
                 )
             record = {problem.criterion.name: loss, "penalty": stepper.objective.penalty(stepper.weights)}
             record["objective"] = stepper.objective.value(loss, record["penalty"])
-            record |= problem.measure(stepper.network, record)
+            record |= problem.measure(stepper.network, record, state.members)
             wait_for(record["objective"])
             _enter(record, state)
             state.epoch += 1
@@ -90,7 +90,8 @@ def fit(
 def _make_stepper(problem: Problem, course: Course) -> Stepper:
     augmentation = problem.augmentation
     augmented = None if augmentation is None else AugmentedImages(problem.data.rows, augmentation)
-    batches = Batches(problem.data, course.batch_size, problem.seeds, problem.pools, augmented)
+    pools = problem.data.pools if problem.pools is None else problem.pools
+    batches = Batches(problem.data, course.batch_size, problem.seeds, pools, augmented)
     # Where the objective is linear nothing looks at the running average of the loss.
     start = torch.zeros_like(problem.learning_rate)
     if not problem.objective.is_linear:

@@ -16,11 +16,11 @@ from pbgnet.training.steps import (
     TrainingData,
 )
 
-Measure = Callable[[Trainable, dict[str, Tensor]], dict[str, Tensor]]
-"""Maps a network and the record of its epoch to further numbers, each of shape (R,)."""
+Measure = Callable[[Trainable, dict[str, Tensor], Tensor], dict[str, Tensor]]
+"""Maps a network, the record of its epoch and which replicas it has to further numbers, of shape (R,)."""
 
 
-def nothing_more(network: Trainable, record: dict[str, Tensor]) -> dict[str, Tensor]:
+def nothing_more(network: Trainable, record: dict[str, Tensor], members: Tensor) -> dict[str, Tensor]:
     """Measure nothing besides loss, penalty and objective."""
     return {}
 

@@ -1,7 +1,7 @@
 """Prepared examples and their signs, and the ways training walks through them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,11 +30,15 @@ class TrainingData:
         Signs -1 and 1 that the outputs should have.
     weight : Tensor, shape (n,), or None
         What the loss of each example is multiplied by; the linear loss does not look at it.
+    pools : Tensor, int64, shape (R, p), or None
+        The examples of each of R replicas, where they have different ones of the same table. Then all below
+        is about those p.
     """
 
     rows: PreparedRows
     y: Tensor
     weight: Tensor | None = None
+    pools: Tensor | None = None
 
     @classmethod
     def of(
@@ -58,28 +62,43 @@ class TrainingData:
         return self.rows.patches if isinstance(self.rows, PatchRows) else None
 
     def __len__(self) -> int:
-        return len(self.y)
+        return self.rows.shape[-2] if self.pools is None else self.pools.shape[1]
+
+    def of_replicas(self, replicas: Tensor) -> "TrainingData":
+        """Return the examples of some replicas; all have the same ones unless there are pools."""
+        return self if self.pools is None else replace(self, pools=self.pools[replicas])
 
     def take(self, index: Tensor | slice) -> "TrainingData":
         """Return some of the examples: indices of shape (b,) or a slice."""
+        if self.pools is not None:
+            return replace(self, pools=self.pools[:, index])
         rows = self.rows[index] if isinstance(self.rows, Tensor) else self.rows.take(index)
         return TrainingData(rows, self.y[index], None if self.weight is None else self.weight[index])
 
     def shares(self, fraction: float, seed: int | Sequence[int]) -> tuple["TrainingData", "TrainingData"]:
-        """Split at random; the first part has a fraction of the examples. A single example is both parts."""
+        """Split at random; the first part has a fraction of the examples. A single example is both parts.
+
+        With pools there is a seed for each replica.
+        """
         if len(self) < 2:
             return self, self
-        order = torch.from_numpy(np.random.default_rng(seed).permutation(len(self))).to(self.y.device)
         count = min(max(1, round(fraction * len(self))), len(self) - 1)
-        return self.take(order[:count]), self.take(order[count:])
+        if self.pools is None:
+            order = torch.from_numpy(np.random.default_rng(seed).permutation(len(self))).to(self.y.device)
+            return self.take(order[:count]), self.take(order[count:])
+        assert not isinstance(seed, int)
+        orders = np.stack([np.random.default_rng(one).permutation(len(self)) for one in seed])
+        shuffled = self.pools.gather(1, torch.from_numpy(orders).to(self.pools.device))
+        return replace(self, pools=shuffled[:, :count]), replace(self, pools=shuffled[:, count:])
 
     def chunks(self, size: int) -> Iterator["TrainingData"]:
-        """Walk through all examples in order, `size` at a time."""
-        if size >= len(self):
+        """Walk through all examples in order, `size` at a time; those of pools come as (R, size, d)."""
+        if size >= len(self) and self.pools is None:
             yield self
             return
         for start in range(0, len(self), size):
-            yield self.take(slice(start, start + size))
+            part = self.take(slice(start, start + size))
+            yield part if part.pools is None else TrainingData(*_gathered(self.rows, self.y, part.pools))
 
 
 @dataclass(frozen=True)
@@ -150,12 +169,9 @@ class Batches:
 
     def at(self, index: Tensor) -> tuple[PreparedRows, Tensor]:
         """Return rows (R, b, d) and signs (R, b) or (R, b, r) of indices (R, b); no rows are sparse then."""
-        rows, flat = self.data.rows if self.augmented is None else self.augmented.rows, index.flatten()
-        if isinstance(rows, BinnedRows | PatchRows):
-            return rows.take(index), self.data.y[index]
-        batch = rows.index_select(0, flat) if isinstance(rows, Tensor) else rows.dense(flat)
-        y = self.data.y.index_select(0, flat)
-        return batch.view(*index.shape, rows.shape[-1]), y.view(*index.shape, *y.shape[1:])
+        return _gathered(
+            self.data.rows if self.augmented is None else self.augmented.rows, self.data.y, index
+        )
 
     def weights_at(self, index: Tensor) -> Tensor | None:
         """Return the weights (R, b) of indices (R, b), where examples have some."""
@@ -166,6 +182,15 @@ class Batches:
         pools = self.pools.take(replicas) if isinstance(self.pools, FoldPools) else self.pools
         pools = pools[replicas] if isinstance(pools, Tensor) else pools
         return Batches(self.data, self.batch_size, self.seeds[replicas], pools, self.augmented)
+
+
+def _gathered(rows: PreparedRows, y: Tensor, index: Tensor) -> tuple[PreparedRows, Tensor]:
+    if isinstance(rows, BinnedRows | PatchRows):
+        return rows.take(index), y[index]
+    flat = index.flatten()
+    batch = rows.index_select(0, flat) if isinstance(rows, Tensor) else rows.dense(flat)
+    signs = y.index_select(0, flat)
+    return batch.view(*index.shape, rows.shape[-1]), signs.view(*index.shape, *y.shape[1:])
 
 
 def _random_keys(seeds: Tensor, epoch: int, n: int) -> Tensor:

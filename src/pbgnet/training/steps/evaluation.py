@@ -214,7 +214,9 @@ def _chunk_rows(network: Trainable, data: TrainingData) -> int:
     # A convolution has more neurons than rows of weights; what reads them knows.
     widest = max([w.shape[-2] for w in weights] + [w.shape[-1] - 1 for w in weights[1:]])
     numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
-    return max(1, numbers // (_n_replicas(network) * widest * NODES_EXPECTED))
+    # Where each replica has examples of its own, these are copied for every one of them.
+    per_example = max(widest * NODES_EXPECTED, 0 if data.pools is None else data.rows.shape[-1])
+    return max(1, numbers // (_n_replicas(network) * per_example))
 
 
 def _portion(network: Trainable, data: TrainingData) -> Portion:
