@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from benchmarks import monte_carlo
 from benchmarks.timing import Arm, Effort, time_once
 from pbgnet.aggregation import Aggregation
-from pbgnet.kernels import monte_carlo_torch, use_backend
+from pbgnet.kernels import use_backend
+from pbgnet.kernels.sampled import monte_carlo_torch
 from pbgnet.networks import AggregatedNetwork, PreparedRows, prepare_rows
 from pbgnet.networks.inputs import first_product_with_pullback
 from pbgnet.preprocessing import TablePreprocessor

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-import torch
 from torch import Tensor
 
 from pbgnet.kernels import take_turns
@@ -27,15 +26,18 @@ def compute_rows(compute: Callable[[slice], Tensor], n: int, size: int, operatio
     workers = current_workers()
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     # A worker without a part of its own computes the first, which tells the shape of a row.
-    mine = [(place, parts[place]) for place in workers.span(len(parts))] or [(-1, parts[0])]
-    found: dict[int, Tensor] = {}
+    mine = [parts[place] for place in workers.span(len(parts))]
+    begin, end = (mine[0].start, mine[-1].stop) if mine else (0, 0)
+    (first,) = take_turns(lambda pile: next(compute(rows) for rows in pile), (mine or parts)[:1], 0.0)
+    # All room at once: many small results, kept between what every part needs, would leave holes in memory
+    # that nothing fits into.
+    result = first.new_empty(end - begin, *first.shape[1:])
 
-    def answer(pile: Iterator[tuple[int, slice]]) -> None:
-        for place, rows in pile:
-            found[place] = compute(rows)
+    def answer(pile: Iterator[slice]) -> None:
+        for rows in pile:
+            result[rows.start - begin : rows.stop - begin] = compute(rows)
 
-    take_turns(answer, mine, operations)
-    shape_only = found.pop(-1, None)
-    if shape_only is not None:
-        return workers.gather_rows(shape_only[:0])
-    return workers.gather_rows(torch.cat([found[place] for place in sorted(found)]))
+    if mine:
+        result[: len(first)] = first
+        take_turns(answer, mine[1:], operations)
+    return workers.gather_rows(result)

@@ -94,7 +94,7 @@ def distance(model, X):
 @pytest.mark.parametrize(
     "options",
     [{}, {"loss": "brier"}, {"loss": strange}, {"class_conditional": True}, {"groups": "a"}],
-    ids=str,
+    ids=["plain", "brier", "own loss", "classes", "groups"],
 )
 def test_a_source_gives_the_certificate_of_its_frame(fitted, options):
     frame, y = make_frame()
