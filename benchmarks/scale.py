@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,41 @@ def reading_csv(effort: Effort) -> Table:
     return table
 
 
+def shared_steps(effort: Effort) -> Table:
+    """Steps of training by one worker, two workers and two threads."""
+    table = Table(
+        "Steps on rows of codes, shared between workers and threads; one hidden layer of 100",
+        (
+            "rows",
+            "columns",
+            "batch",
+            "what",
+            "seconds of an epoch",
+            "gain",
+            "seconds of an evaluation",
+            "gain",
+        ),
+        notes=["An evaluation is the exact loss over all rows with its gradient, as L-BFGS asks for it."],
+    )
+    n_rows = 20_000 if effort.quick else 1_000_000
+    steps = ("-m", "benchmarks.scale_steps", "--rows", n_rows)
+    together = ("-m", "torch.distributed.run", "--nproc-per-node", 2)
+    ways: dict[str, tuple[tuple[object, ...], int]] = {
+        "one worker": (steps, 1),
+        "two workers": ((*together, *steps), 1),
+        "two threads": (steps, 2),
+    }
+    for batch in (4096,) if effort.quick else (8192, 65536):
+        alone: dict[str, float] = {}
+        for what, (words, n_threads) in ways.items():
+            found = run_measured(python(*words, "--batch", batch), n_threads=n_threads)
+            seconds = json.loads(found.output.splitlines()[-1])
+            alone = alone or seconds
+            cells = [(seconds[name], alone[name] / seconds[name]) for name in ("epoch", "evaluation")]
+            table.add(n_rows, 30, batch, what, *cells[0], *cells[1])
+    return table
+
+
 def cost_of_rows(effort: Effort) -> Table:
     """What a fit costs as rows grow, and the figure of it."""
     counts = (1_000, 4_000) if effort.quick else ROWS
@@ -138,13 +174,16 @@ def _prepared(source: Any) -> Any:
     table = source.drop(TARGET)
     rows = LabelledRows(table, source[TARGET])
     split = Split.of_table(rows, fraction=0.5)
-    return TablePreprocessor().fit(take_rows(table, split.prior_rows)).encode(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return TablePreprocessor().fit(take_rows(table, split.prior_rows)).encode(table)
 
 
 TABLES: dict[str, Callable[[Effort], Table]] = {
     "train": from_file_to_certificate,
     "boosting": beside_boosting,
     "csv": reading_csv,
+    "steps": shared_steps,
     "rows": cost_of_rows,
     "predicting": predicting,
 }

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.__main__ import main
+from benchmarks.footprint import python, run_measured
 from benchmarks.predicting import predicting
 from benchmarks.results import replace_section
+from benchmarks.scale_steps import timed_steps
 from benchmarks.tables import Table
 from benchmarks.timing import Arm, Effort, Sample, side_by_side
 from benchmarks.workloads import make_layer
 
-from benchmarks import cpu, gpu, monte_carlo, time_to_bound
+from benchmarks import cpu, gpu, monte_carlo, scale, time_to_bound
 from pbgnet.aggregation import Fourier
 
 QUICK = Effort(n_rounds=2, quick=True)
@@ -48,6 +50,27 @@ def test_all_ways_to_answer_are_measured():
     assert len(table.rows) == 1
     assert all(math.isfinite(number) and number > 0 for number in numbers(table))
     assert len(numbers(table)) == len(table.columns) - 1
+
+
+def test_reading_a_csv_is_measured_beside_pandas():
+    table = scale.TABLES["csv"](QUICK)
+    assert table.column("what") == ["pandas.read_csv", "read and prepared"]
+    assert all(number > 0 for number in numbers(table))
+
+
+def test_steps_on_many_rows_are_timed():
+    found = timed_steps(5000, 3, 4, 2048, "cpu", n_evaluations=1)
+    assert set(found) == {"epoch", "evaluation"}
+    assert all(seconds > 0 for seconds in found.values())
+
+
+def test_memory_of_a_command_is_that_of_all_its_processes():
+    child = "import numpy, time; a = numpy.ones(2**24); time.sleep(0.5)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    found = run_measured(python("-c", parent), n_threads=1)
+    assert 2**27 < found.own <= found.resident < 2**30
+    with pytest.raises(RuntimeError, match="exit code 3"):
+        run_measured(python("-c", "raise SystemExit(3)"), n_threads=1)
 
 
 def test_time_to_a_bound_is_that_of_a_process(tmp_path):
