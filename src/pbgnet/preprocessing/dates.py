@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.preprocessing.moments import DAY, Moments
+from pbgnet.preprocessing.shapes import Shapes, digit_matrix
 from pbgnet.preprocessing.words import Words
 
 MOST_DAYS = 3_000_000
@@ -74,10 +75,11 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
     if isinstance(texts, Moments) and layout != "time":
         return np.asarray(np.append(texts.seconds, math.nan)[texts.places])
     read = Words.of(texts)
-    matches = [_match(word, layout) for word in read.words]
-    found = np.full(len(matches) + 1, math.nan)  # the last one stands for missing texts
-    matched = np.array([match is not None for match in matches], dtype=bool)
-    found[:-1][matched] = _seconds([_fields(match) for match in matches if match is not None])
+    found = np.full(read.n_words + 1, math.nan)  # the last one stands for missing texts
+    shapes = Shapes.of(read.words)
+    for shape, members in zip(shapes.shapes, shapes.members(), strict=True):
+        if (match := _match(shape, layout)) is not None:
+            found[members] = _seconds(_fields(match, [read.words[place] for place in members.tolist()]))
     return np.asarray(found[read.places])
 
 
@@ -116,6 +118,7 @@ def date_text(value: date | time) -> str:
 
 
 def _match(text: str, layout: str) -> re.Match[str] | None:
+    """Match a text, or a shape of such, without blanks around it."""
     stripped = text.strip()
     if len(stripped) > LONGEST:
         return None
@@ -125,20 +128,37 @@ def _match(text: str, layout: str) -> re.Match[str] | None:
     return found
 
 
-def _fields(match: re.Match[str]) -> tuple[int, int, int, int, int, float]:
-    """Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second."""
+def _fields(match: re.Match[str], texts: list[str]) -> NDArray[np.float64]:
+    """Return the fields of texts whose shape is matched so, shape (6, n).
+
+    Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second.
+    """
+    stripped = [text.strip() for text in texts]
+    digits = digit_matrix(stripped, len(match.string))
     found = match.groupdict()
-    hour = int(found["hour"] or 0)
+
+    def whole(name: str, otherwise: int) -> NDArray[np.int64]:
+        if not found.get(name):
+            return np.full(len(texts), otherwise)
+        start, end = match.span(name)
+        return np.asarray(digits[:, start:end] @ 10 ** np.arange(end - start)[::-1])
+
+    hour = whole("hour", 0)
     if found["half"]:  # 12 am is midnight, 12 pm noon; 13 pm is no time
-        hour = hour % 12 + 12 * (found["half"] in "Pp") if 1 <= hour <= 12 else 24
-    second = float((found["second"] or "0").replace(",", "."))
-    days = int(found.get("year") or 1970), int(found.get("month") or 1), int(found.get("date") or 1)
-    return *days, hour, int(found["minute"] or 0), second
+        clock = hour % 12 + 12 * (found["half"] in "Pp")
+        hour = np.where((hour >= 1) & (hour <= 12), clock, 24)
+    if len(found["second"] or "") > 2:  # with decimals
+        start, end = match.span("second")
+        second = np.array([float(text[start:end].replace(",", ".")) for text in stripped])
+    else:
+        second = whole("second", 0).astype(np.float64)
+    days = whole("year", 1970), whole("month", 1), whole("date", 1)
+    return np.array([*days, hour, whole("minute", 0), second], dtype=np.float64)
 
 
-def _seconds(fields: list[tuple[int, int, int, int, int, float]]) -> NDArray[np.float64]:
+def _seconds(fields: NDArray[np.float64]) -> NDArray[np.float64]:
     """Seconds since the beginning of 1970, NaN for a day or an hour that no calendar has."""
-    year, month, day, hour, minute, second = np.array(fields, dtype=np.float64).reshape(-1, 6).T
+    year, month, day, hour, minute, second = fields
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
     real = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)

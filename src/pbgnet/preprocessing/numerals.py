@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.shapes import Shapes
 from pbgnet.preprocessing.words import Words
 
 STYLES = ("plain", "point", "comma")
@@ -88,11 +89,11 @@ def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = 
     read = Words.of(texts)
     values = _read_quickly(read.words) if style == "plain" else None
     if values is None:
-        parsed = [parse_styled(word, style) for word in read.words]
-        values = np.array(
-            [math.nan if found is None or found[1] not in ("", unit) else found[0] for found in parsed],
-            dtype=np.float64,
-        )
+        values = np.full(read.n_words, math.nan)
+        for place in _may_be_numbers(read.words, style).tolist():
+            found = parse_styled(read.words[place], style)
+            if found is not None and found[1] in ("", unit):
+                values[place] = found[0]
     return np.asarray(np.append(values, math.nan)[read.places])
 
 
@@ -109,19 +110,20 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
     decimal : {"auto", ".", ","}
     """
     pairs, best = list(counts), ("plain", "", 0)
-    total = sum(count for _, count in pairs)
+    total, texts, shapes = sum(count for _, count in pairs), [text for text, _ in pairs], None
     for style in DECIMALS[decimal]:
         if best[2] == total:
             break
-        read = _read_quickly([text for text, _ in pairs]) if style == "plain" else None
+        read = _read_quickly(texts) if style == "plain" else None
         if read is not None:
             of_text = np.fromiter((count for _, count in pairs), dtype=np.int64, count=len(pairs))
             best = ("plain", "", int(of_text[~np.isnan(read)].sum()))
             continue
+        shapes = shapes or Shapes.of(texts)
         by_unit: dict[str, int] = {}
-        for text, count in pairs:
-            found = parse_styled(text, style)
-            if found is not None:
+        for place in _may_be_numbers(texts, style, shapes).tolist():
+            text, count = pairs[place]
+            if (found := parse_styled(text, style)) is not None:
                 by_unit[found[1]] = by_unit.get(found[1], 0) + count
         bare = by_unit.pop("", 0)
         # Two currencies are not one kind of number; the commoner one is the column's.
@@ -129,6 +131,15 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
         if bare + by_unit.get(unit, 0) > best[2]:
             best = (style, unit, bare + by_unit.get(unit, 0))
     return best
+
+
+def _may_be_numbers(texts: Sequence[str], style: str, shapes: Shapes | None = None) -> NDArray[np.int64]:
+    """Return the places of texts whose shape is that of a number in a style; no other text is one."""
+    found = shapes or Shapes.of(texts)
+    pattern, longest = (NUMBER, math.inf) if style == "plain" else (_PATTERNS[style], LONGEST)
+    stripped = [shape.strip() for shape in found.shapes]
+    fits = [len(shape) <= longest and pattern.fullmatch(shape) is not None for shape in stripped]
+    return np.flatnonzero(np.array(fits, dtype=bool)[found.places])
 
 
 def _finite(text: str) -> float | None:
