@@ -21,7 +21,7 @@ from pbgnet.preprocessing.columns import (
 )
 from pbgnet.preprocessing.dates import PARTS, choose_layout, part_of, read_dates
 from pbgnet.preprocessing.moments import Moments
-from pbgnet.preprocessing.numerals import choose_style
+from pbgnet.preprocessing.numerals import DECIMALS, choose_style
 from pbgnet.preprocessing.tables import Column
 from pbgnet.preprocessing.thresholds import choose_thresholds
 from pbgnet.preprocessing.words import Words
@@ -66,6 +66,8 @@ def fit_column(column: Column, rules: Rules) -> Fitted:
     if isinstance(column.texts, Moments) and (read := _fit_moments(column, column.texts, rules.max_bins)):
         return read
     words = Words.of(column.texts)
+    if _are_plain_numbers(column, words, rules):
+        return _fit_read(column, "plain", "", rules)
     *counts, n_missing = words.counts.tolist()
     missing = n_missing > 0
     texts = {word: count for word, count in zip(words.words, counts, strict=True) if count}
@@ -110,6 +112,22 @@ def _fit_numerals(column: Column, texts: dict[str, int], rules: Rules) -> Fitted
     style, unit, n_read = choose_style(texts.items(), rules.decimal)
     if not n_read + n_typed or n_read + n_typed < MOSTLY * total:
         return None
+    return _fit_read(column, style, unit, rules)
+
+
+def _are_plain_numbers(column: Column, words: Words, rules: Rules) -> bool:
+    """Whether it is known already that all texts write out numbers as programs do: that is their style."""
+    if words.written is None or column.typed is not None or column.dates or column.categorical:
+        return False
+    if not rules.parse_numbers or "plain" not in DECIMALS[rules.decimal]:
+        return False
+    used = words.counts[:-1] > 0
+    return bool(used.any() and not np.isnan(words.written[used]).any())
+
+
+def _fit_read(column: Column, style: str, unit: str, rules: Rules) -> Fitted:
+    """Learn a column of texts that write out numbers in a style."""
+    cells = column.texts or []
     numbers, _ = finite_numbers(column, style, unit)
     if rules.drop_ids and (_number_the_rows(numbers) or _too_long(numbers, cells)):
         return Fitted(IdColumn(column.name, False))

@@ -87,14 +87,21 @@ def parse_styled(text: str, style: str) -> tuple[float, str] | None:
 def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = "") -> NDArray[np.float64]:
     """Return the number each text writes out, with this unit or none; NaN where it writes out none."""
     read = Words.of(texts)
-    values = _read_quickly(read.words) if style == "plain" else None
-    if values is None:
-        values = np.full(read.n_words, math.nan)
-        for place in _may_be_numbers(read.words, style).tolist():
-            found = parse_styled(read.words[place], style)
-            if found is not None and found[1] in ("", unit):
-                values[place] = found[0]
-    return np.asarray(np.append(values, math.nan)[read.places])
+    return np.asarray(np.append(word_numbers(read, style, unit), math.nan)[read.places])
+
+
+def word_numbers(read: Words, style: str = "plain", unit: str = "") -> NDArray[np.float64]:
+    """Return the number that each different word writes out; see `read_numbers`."""
+    if style == "plain":
+        known = read.written if read.written is not None else _read_quickly(read.words)
+        if known is not None:
+            return known
+    values = np.full(read.n_words, math.nan)
+    for place in _may_be_numbers(read.words, style).tolist():
+        found = parse_styled(read.words[place], style)
+        if found is not None and found[1] in ("", unit):
+            values[place] = found[0]
+    return values
 
 
 def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, str, int]:

@@ -32,6 +32,9 @@ class Words(Sequence[str | None]):
     array([3, 0, 4, 3])
     """
 
+    written: NDArray[np.float64] | None = None
+    """The number that each word writes out as programs do, NaN for none; None if nobody has looked."""
+
     def __init__(self, words: Sequence[str], places: NDArray[Any]) -> None:
         self.words, self.places = list(words), places
 
