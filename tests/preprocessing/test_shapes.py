@@ -5,6 +5,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from pbgnet.preprocessing import PackedWords, Words
 from pbgnet.preprocessing.dates import LAYOUTS, read_dates
 from pbgnet.preprocessing.numerals import STYLES, choose_style, parse_styled, read_numbers
 from pbgnet.preprocessing.shapes import Shapes
@@ -78,3 +79,19 @@ def test_dates_are_those_of_the_calendar(layout: str, form: str) -> None:
     texts = [str(np.datetime64(int(1e6 * one), "us").astype(datetime).strftime(form)) for one in seconds]
     wanted = [(datetime.strptime(text, form) - datetime(1970, 1, 1)).total_seconds() for text in texts]
     np.testing.assert_allclose(read_dates(texts, layout), wanted, rtol=1e-15, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "texts", [["2020-01-31 12:30", "1999-12-01 07:05"], ["1.234,50", "0.234,50"], MESSY[:-1]]
+)
+def test_packed_words_are_read_as_others(texts: list[str]) -> None:
+    words = [text.encode() for text in texts]
+    starts = np.append(0, np.cumsum([len(word) for word in words]))
+    places = np.append(np.arange(len(words))[::-1], -1)
+    packed = PackedWords(np.frombuffer(b"".join(words), dtype=np.uint8), starts, places)
+    plain = Words(list(texts), places)
+    assert list(packed) == list(plain)
+    for layout in LAYOUTS:
+        np.testing.assert_array_equal(read_dates(packed, layout), read_dates(plain, layout))
+    for style in STYLES:
+        np.testing.assert_array_equal(read_numbers(packed, style, "€"), read_numbers(plain, style, "€"))

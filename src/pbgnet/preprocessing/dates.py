@@ -76,10 +76,10 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
         return np.asarray(np.append(texts.seconds, math.nan)[texts.places])
     read = Words.of(texts)
     found = np.full(read.n_words + 1, math.nan)  # the last one stands for missing texts
-    shapes = Shapes.of(read.words)
+    shapes = Shapes.of(read)
     for shape, members in zip(shapes.shapes, shapes.members(), strict=True):
         if (match := _match(shape, layout)) is not None:
-            found[members] = _seconds(_fields(match, [read.words[place] for place in members.tolist()]))
+            found[members] = _seconds(_fields(match, read, members))
     return np.asarray(found[read.places])
 
 
@@ -128,18 +128,17 @@ def _match(text: str, layout: str) -> re.Match[str] | None:
     return found
 
 
-def _fields(match: re.Match[str], texts: list[str]) -> NDArray[np.float64]:
-    """Return the fields of texts whose shape is matched so, shape (6, n).
+def _fields(match: re.Match[str], read: Words, members: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the fields of those words whose shape is matched so, shape (6, n).
 
     Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second.
     """
-    stripped = [text.strip() for text in texts]
-    digits = digit_matrix(stripped, len(match.string))
+    digits = digit_matrix(read, members, len(match.string))
     found = match.groupdict()
 
     def whole(name: str, otherwise: int) -> NDArray[np.int64]:
         if not found.get(name):
-            return np.full(len(texts), otherwise)
+            return np.full(len(members), otherwise)
         start, end = match.span(name)
         return np.asarray(digits[:, start:end] @ 10 ** np.arange(end - start)[::-1])
 
@@ -149,6 +148,7 @@ def _fields(match: re.Match[str], texts: list[str]) -> NDArray[np.float64]:
         hour = np.where((hour >= 1) & (hour <= 12), clock, 24)
     if len(found["second"] or "") > 2:  # with decimals
         start, end = match.span("second")
+        stripped = (read.words[place].strip() for place in members.tolist())
         second = np.array([float(text[start:end].replace(",", ".")) for text in stripped])
     else:
         second = whole("second", 0).astype(np.float64)

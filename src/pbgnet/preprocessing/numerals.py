@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.packed_words import PackedWords
 from pbgnet.preprocessing.shapes import Shapes
 from pbgnet.preprocessing.words import Words
 
@@ -93,11 +94,11 @@ def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = 
 def word_numbers(read: Words, style: str = "plain", unit: str = "") -> NDArray[np.float64]:
     """Return the number that each different word writes out; see `read_numbers`."""
     if style == "plain":
-        known = read.written if read.written is not None else _read_quickly(read.words)
+        known = read.written if read.written is not None else _read_quickly(read)
         if known is not None:
             return known
     values = np.full(read.n_words, math.nan)
-    for place in _may_be_numbers(read.words, style).tolist():
+    for place in _may_be_numbers(Shapes.of(read), style).tolist():
         found = parse_styled(read.words[place], style)
         if found is not None and found[1] in ("", unit):
             values[place] = found[0]
@@ -128,7 +129,7 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
             continue
         shapes = shapes or Shapes.of(texts)
         by_unit: dict[str, int] = {}
-        for place in _may_be_numbers(texts, style, shapes).tolist():
+        for place in _may_be_numbers(shapes, style).tolist():
             text, count = pairs[place]
             if (found := parse_styled(text, style)) is not None:
                 by_unit[found[1]] = by_unit.get(found[1], 0) + count
@@ -140,9 +141,8 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
     return best
 
 
-def _may_be_numbers(texts: Sequence[str], style: str, shapes: Shapes | None = None) -> NDArray[np.int64]:
+def _may_be_numbers(found: Shapes, style: str) -> NDArray[np.int64]:
     """Return the places of texts whose shape is that of a number in a style; no other text is one."""
-    found = shapes or Shapes.of(texts)
     pattern, longest = (NUMBER, math.inf) if style == "plain" else (_PATTERNS[style], LONGEST)
     stripped = [shape.strip() for shape in found.shapes]
     fits = [len(shape) <= longest and pattern.fullmatch(shape) is not None for shape in stripped]
@@ -154,9 +154,12 @@ def _finite(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _read_quickly(written: list[str]) -> NDArray[np.float64] | None:
+def _read_quickly(words: list[str] | Words) -> NDArray[np.float64] | None:
     """Return plain numbers if no text holds anything else; None if some text has to be looked at."""
     # Deleting bytes by a table is several times faster than a search for others.
+    if isinstance(words, PackedWords) and words.content.tobytes().translate(None, _PLAIN):
+        return None
+    written = words.words if isinstance(words, Words) else words
     if "".join(written).encode("utf-8", "surrogatepass").translate(None, _PLAIN):
         return None
     try:

@@ -63,7 +63,7 @@ def _joined(parts: Sequence[Column]) -> Column:
         return replace(first, numbers=np.concatenate([np.asarray(part.numbers) for part in parts]))
     texts = [[] if part.texts is None else part.texts for part in parts]
     kinds = {type(part) for part in texts}
-    kind = next(iter(kinds)) if kinds in ({Moments}, {PackedWords}) else Words
+    kind: type[Words] = next((one for one in (Moments, PackedWords) if kinds == {one}), Words)
     typed = [part.typed for part in parts]
     if any(one is not None for one in typed):
         absent = [np.full(part.n_rows, np.nan) for part in parts]
