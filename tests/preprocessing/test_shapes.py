@@ -56,7 +56,7 @@ def test_numbers_together_are_those_of_each(style: str) -> None:
 
 def test_style_is_chosen_by_all_texts() -> None:
     texts = [f"{k // 100},{k % 100:02d}" for k in range(300)] + ["kind 1", "1.234,5 €", "012.345", "7:05"]
-    assert choose_style(((text, 2) for text in texts), "auto") == ("comma", "€", 602)
+    assert choose_style(Words.of(texts * 2), "auto") == ("comma", "€", 602)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

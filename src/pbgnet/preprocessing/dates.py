@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 
 import numpy as np
@@ -83,28 +83,27 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
     return np.asarray(found[read.places])
 
 
-def choose_layout(counts: Iterable[tuple[str, int]]) -> tuple[str, int]:
+def choose_layout(texts: Words) -> tuple[str, int]:
     """Return the layout in which most cells are dates, and how many of them are.
 
     Where day and month cannot be told apart in any row, the month comes first between slashes, and the day
     otherwise.
     """
-    pairs = list(counts)
-    texts, weights = [text for text, _ in pairs], np.array([count for _, count in pairs], dtype=np.int64)
-    slashes = sum(count for text, count in pairs if "/" in text) * 2 > weights.sum()
-    order = (
-        "year first",
-        *(("month first", "day first") if slashes else ("day first", "month first")),
-        "time",
-    )
-    best, most = order[0], 0
-    for layout in order:
-        score = int(weights[~np.isnan(read_dates(texts, layout))].sum())
-        if score > most:
-            best, most = layout, score
-        if most == weights.sum():  # none can read more
+    written = Words(texts.words, texts.places) if isinstance(texts, Moments) else texts
+    best, most = "year first", _count_dates(written, "year first")
+    if most == written.n_present:
+        return best, most
+    slashes = int(written.each(lambda word: "/" in word, False).sum()) * 2 > written.n_present
+    for layout in (*(("month first", "day first") if slashes else ("day first", "month first")), "time"):
+        if most == written.n_present:  # none can read more
             break
+        if (score := _count_dates(written, layout)) > most:
+            best, most = layout, score
     return best, most
+
+
+def _count_dates(texts: Words, layout: str) -> int:
+    return int(np.count_nonzero(~np.isnan(read_dates(texts, layout))))
 
 
 def date_text(value: date | time) -> str:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ def word_numbers(read: Words, style: str = "plain", unit: str = "") -> NDArray[n
     return values
 
 
-def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, str, int]:
+def choose_style(texts: Words, decimal: str) -> tuple[str, str, int]:
     """Return the style and the unit in which most cells are numbers, and how many of them are.
 
     Between styles that read equally many, plain comes before a decimal point, and that before a comma: so
@@ -113,26 +113,24 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
 
     Parameters
     ----------
-    counts : iterable of (str, int)
-        The distinct texts, and how often each occurs.
+    texts : Words
+        Without words that occur nowhere.
     decimal : {"auto", ".", ","}
     """
-    pairs, best = list(counts), ("plain", "", 0)
-    total, texts, shapes = sum(count for _, count in pairs), [text for text, _ in pairs], None
+    counts, total, shapes = texts.counts[:-1], texts.n_present, None
+    best = ("plain", "", 0)
     for style in DECIMALS[decimal]:
         if best[2] == total:
             break
         read = _read_quickly(texts) if style == "plain" else None
         if read is not None:
-            of_text = np.fromiter((count for _, count in pairs), dtype=np.int64, count=len(pairs))
-            best = ("plain", "", int(of_text[~np.isnan(read)].sum()))
+            best = ("plain", "", int(counts[~np.isnan(read)].sum()))
             continue
         shapes = shapes or Shapes.of(texts)
         by_unit: dict[str, int] = {}
         for place in _may_be_numbers(shapes, style).tolist():
-            text, count = pairs[place]
-            if (found := parse_styled(text, style)) is not None:
-                by_unit[found[1]] = by_unit.get(found[1], 0) + count
+            if (found := parse_styled(texts.words[place], style)) is not None:
+                by_unit[found[1]] = by_unit.get(found[1], 0) + int(counts[place])
         bare = by_unit.pop("", 0)
         # Two currencies are not one kind of number; the commoner one is the column's.
         unit = min(by_unit, key=lambda name: (-by_unit[name], name), default="")
@@ -154,12 +152,12 @@ def _finite(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _read_quickly(words: list[str] | Words) -> NDArray[np.float64] | None:
+def _read_quickly(words: Words) -> NDArray[np.float64] | None:
     """Return plain numbers if no text holds anything else; None if some text has to be looked at."""
     # Deleting bytes by a table is several times faster than a search for others.
     if isinstance(words, PackedWords) and words.content.tobytes().translate(None, _PLAIN):
         return None
-    written = words.words if isinstance(words, Words) else words
+    written = words.words
     if "".join(written).encode("utf-8", "surrogatepass").translate(None, _PLAIN):
         return None
     try:

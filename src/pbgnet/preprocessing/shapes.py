@@ -84,7 +84,7 @@ def _shape_of_all(read: Words) -> str | None:
     if not width or read.content.size != width * read.n_words or (np.diff(read.starts) != width).any():
         return None
     shaped = np.frombuffer(read.content.tobytes().translate(_TO_SHAPE), dtype=np.uint8).reshape(-1, width)
-    first = shaped[0].tobytes()
+    first: bytes = shaped[0].tobytes()
     if not first.isascii() or first.strip() != first or (shaped != shaped[0]).any():
         return None
     return first.decode()
