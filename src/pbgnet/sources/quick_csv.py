@@ -84,13 +84,14 @@ def _blocks(path: Path, header: bool) -> Iterator[bytes]:
         pieces: list[bytes] = []
         n_lines = 0
         for block in itertools.chain([start], iter(lambda: file.read(BLOCK_BYTES), b"")):
-            rest = block
-            while n_lines + rest.count(b"\n") >= PART_ROWS:
+            rest, n_new = block, block.count(b"\n")
+            while n_lines + n_new >= PART_ROWS:
                 cut = _nth_line_end(rest, PART_ROWS - n_lines)
                 yield b"".join([*pieces, rest[:cut]])
-                pieces, n_lines, rest = [], 0, rest[cut:]
+                pieces, rest = [], rest[cut:]
+                n_lines, n_new = 0, n_lines + n_new - PART_ROWS
             pieces.append(rest)
-            n_lines += rest.count(b"\n")
+            n_lines += n_new
         if last := b"".join(pieces):
             yield last
 
