@@ -22,6 +22,7 @@ from pbgnet.preprocessing import DateColumn, NumericColumn, TablePreprocessor, c
 from pbgnet.preprocessing.dates import choose_layout, part_of, read_dates
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import UNITS, choose_style, parse_number, parse_styled
+from pbgnet.preprocessing.words import Words
 
 pd = pytest.importorskip("pandas", reason="frames come from pandas, which is not installed")
 
@@ -86,7 +87,7 @@ def test_numbers_are_read_in_their_style(text, style, expected):
     ],
 )
 def test_the_style_that_reads_most_is_chosen(cells, style, unit):
-    assert choose_style([(cell, 1) for cell in cells], "auto") == (style, unit, len(cells))
+    assert choose_style(Words.of(cells), "auto") == (style, unit, len(cells))
     column, _ = fit_one(cells)
     assert (column.kind, column.style, column.unit) == ("numeric", style, unit)
 
@@ -186,7 +187,7 @@ def test_rows_are_named_as_the_frame_names_them():
     ],
 )
 def test_layouts_of_dates(texts, layout):
-    assert choose_layout([(text, 1) for text in texts]) == (layout, len(texts))
+    assert choose_layout(Words.of(texts)) == (layout, len(texts))
     column, _ = fit_one([*texts, texts[0]])
     assert (column.kind, column.layout) == ("date", layout)
 

@@ -4,7 +4,8 @@ from pbgnet.preprocessing.binned import BinnedTable, CodeBook
 from pbgnet.preprocessing.code_files import HELD_BYTES, room_for
 from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericColumn, coded, finite_numbers
 from pbgnet.preprocessing.moments import Moments
-from pbgnet.preprocessing.numerals import parse_number, read_numbers
+from pbgnet.preprocessing.numerals import parse_number, read_numbers, word_numbers
+from pbgnet.preprocessing.packed_words import PackedWords, unpack_arrow
 from pbgnet.preprocessing.parts import PART_ROWS, ColumnTable, column_parts, is_source
 from pbgnet.preprocessing.table_preprocessor import TablePreprocessor
 from pbgnet.preprocessing.tables import (
@@ -32,6 +33,7 @@ __all__ = [
     "DateColumn",
     "Moments",
     "NumericColumn",
+    "PackedWords",
     "TablePreprocessor",
     "Words",
     "as_numbers",
@@ -50,4 +52,6 @@ __all__ = [
     "read_numbers",
     "room_for",
     "take_rows",
+    "unpack_arrow",
+    "word_numbers",
 ]

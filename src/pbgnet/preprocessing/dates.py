@@ -2,13 +2,14 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.preprocessing.moments import DAY, Moments
+from pbgnet.preprocessing.shapes import Shapes, digit_matrix
 from pbgnet.preprocessing.words import Words
 
 MOST_DAYS = 3_000_000
@@ -74,35 +75,35 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
     if isinstance(texts, Moments) and layout != "time":
         return np.asarray(np.append(texts.seconds, math.nan)[texts.places])
     read = Words.of(texts)
-    matches = [_match(word, layout) for word in read.words]
-    found = np.full(len(matches) + 1, math.nan)  # the last one stands for missing texts
-    matched = np.array([match is not None for match in matches], dtype=bool)
-    found[:-1][matched] = _seconds([_fields(match) for match in matches if match is not None])
+    found = np.full(read.n_words + 1, math.nan)  # the last one stands for missing texts
+    shapes = Shapes.of(read)
+    for shape, members in zip(shapes.shapes, shapes.members(), strict=True):
+        if (match := _match(shape, layout)) is not None:
+            found[members] = _seconds(_fields(match, read, members))
     return np.asarray(found[read.places])
 
 
-def choose_layout(counts: Iterable[tuple[str, int]]) -> tuple[str, int]:
+def choose_layout(texts: Words) -> tuple[str, int]:
     """Return the layout in which most cells are dates, and how many of them are.
 
     Where day and month cannot be told apart in any row, the month comes first between slashes, and the day
     otherwise.
     """
-    pairs = list(counts)
-    texts, weights = [text for text, _ in pairs], np.array([count for _, count in pairs], dtype=np.int64)
-    slashes = sum(count for text, count in pairs if "/" in text) * 2 > weights.sum()
-    order = (
-        "year first",
-        *(("month first", "day first") if slashes else ("day first", "month first")),
-        "time",
-    )
-    best, most = order[0], 0
-    for layout in order:
-        score = int(weights[~np.isnan(read_dates(texts, layout))].sum())
-        if score > most:
-            best, most = layout, score
-        if most == weights.sum():  # none can read more
+    written = Words(texts.words, texts.places) if isinstance(texts, Moments) else texts
+    best, most = "year first", _count_dates(written, "year first")
+    if most == written.n_present:
+        return best, most
+    slashes = int(written.each(lambda word: "/" in word, False).sum()) * 2 > written.n_present
+    for layout in (*(("month first", "day first") if slashes else ("day first", "month first")), "time"):
+        if most == written.n_present:  # none can read more
             break
+        if (score := _count_dates(written, layout)) > most:
+            best, most = layout, score
     return best, most
+
+
+def _count_dates(texts: Words, layout: str) -> int:
+    return int(np.count_nonzero(~np.isnan(read_dates(texts, layout))))
 
 
 def date_text(value: date | time) -> str:
@@ -116,6 +117,7 @@ def date_text(value: date | time) -> str:
 
 
 def _match(text: str, layout: str) -> re.Match[str] | None:
+    """Match a text, or a shape of such, without blanks around it."""
     stripped = text.strip()
     if len(stripped) > LONGEST:
         return None
@@ -125,20 +127,37 @@ def _match(text: str, layout: str) -> re.Match[str] | None:
     return found
 
 
-def _fields(match: re.Match[str]) -> tuple[int, int, int, int, int, float]:
-    """Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second."""
+def _fields(match: re.Match[str], read: Words, members: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the fields of those words whose shape is matched so, shape (6, n).
+
+    Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second.
+    """
+    digits = digit_matrix(read, members, len(match.string))
     found = match.groupdict()
-    hour = int(found["hour"] or 0)
+
+    def whole(name: str, otherwise: int) -> NDArray[np.int64]:
+        if not found.get(name):
+            return np.full(len(members), otherwise)
+        start, end = match.span(name)
+        return np.asarray(digits[:, start:end] @ 10 ** np.arange(end - start)[::-1])
+
+    hour = whole("hour", 0)
     if found["half"]:  # 12 am is midnight, 12 pm noon; 13 pm is no time
-        hour = hour % 12 + 12 * (found["half"] in "Pp") if 1 <= hour <= 12 else 24
-    second = float((found["second"] or "0").replace(",", "."))
-    days = int(found.get("year") or 1970), int(found.get("month") or 1), int(found.get("date") or 1)
-    return *days, hour, int(found["minute"] or 0), second
+        clock = hour % 12 + 12 * (found["half"] in "Pp")
+        hour = np.where((hour >= 1) & (hour <= 12), clock, 24)
+    if len(found["second"] or "") > 2:  # with decimals
+        start, end = match.span("second")
+        stripped = (read.words[place].strip() for place in members.tolist())
+        second = np.array([float(text[start:end].replace(",", ".")) for text in stripped])
+    else:
+        second = whole("second", 0).astype(np.float64)
+    days = whole("year", 1970), whole("month", 1), whole("date", 1)
+    return np.array([*days, hour, whole("minute", 0), second], dtype=np.float64)
 
 
-def _seconds(fields: list[tuple[int, int, int, int, int, float]]) -> NDArray[np.float64]:
+def _seconds(fields: NDArray[np.float64]) -> NDArray[np.float64]:
     """Seconds since the beginning of 1970, NaN for a day or an hour that no calendar has."""
-    year, month, day, hour, minute, second = np.array(fields, dtype=np.float64).reshape(-1, 6).T
+    year, month, day, hour, minute, second = fields
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
     real = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +20,7 @@ from pbgnet.preprocessing.columns import (
 )
 from pbgnet.preprocessing.dates import PARTS, choose_layout, part_of, read_dates
 from pbgnet.preprocessing.moments import Moments
-from pbgnet.preprocessing.numerals import choose_style
+from pbgnet.preprocessing.numerals import DECIMALS, choose_style
 from pbgnet.preprocessing.tables import Column
 from pbgnet.preprocessing.thresholds import choose_thresholds
 from pbgnet.preprocessing.words import Words
@@ -66,22 +65,24 @@ def fit_column(column: Column, rules: Rules) -> Fitted:
     if isinstance(column.texts, Moments) and (read := _fit_moments(column, column.texts, rules.max_bins)):
         return read
     words = Words.of(column.texts)
-    *counts, n_missing = words.counts.tolist()
-    missing = n_missing > 0
-    texts = {word: count for word, count in zip(words.words, counts, strict=True) if count}
-    if not texts:
+    if _are_plain_numbers(column, words, rules):
+        return _fit_read(column, "plain", "", rules)
+    words = words.only_occurring()
+    if not words.n_words:
         return Fitted(EmptyColumn(column.name, True))
     parsed = rules.parse_numbers and not column.categorical
-    if parsed and not column.dates and (read := _fit_numerals(column, texts, rules)):
+    if parsed and not column.dates and (read := _fit_numerals(column, words, rules)):
         return read
     may_be_dates = column.dates or parsed
-    if may_be_dates and (read := _fit_dates(column, texts, rules.max_bins)):
+    if may_be_dates and (read := _fit_dates(column, words, rules.max_bins)):
         return read
-    if rules.drop_ids and len(texts) == column.n_rows >= FEWEST_NAMED:
+    if rules.drop_ids and words.n_words == column.n_rows >= FEWEST_NAMED:
         return Fitted(IdColumn(column.name, False))
+    *counts, n_missing = words.counts.tolist()
+    texts = dict(zip(words.words, counts, strict=True))
     # The most frequent ones; between equals the alphabet decides, so that the result is reproducible.
-    kept = sorted(texts, key=lambda text: (-texts[text], text))[: rules.max_categories]
-    return Fitted(CategoricalColumn(column.name, missing, tuple(sorted(kept)), len(kept) < len(texts)))
+    kept = tuple(sorted(sorted(texts, key=lambda text: (-texts[text], text))[: rules.max_categories]))
+    return Fitted(CategoricalColumn(column.name, n_missing > 0, kept, len(kept) < len(texts)))
 
 
 def _fit_numeric(column: Column, rules: Rules) -> SomeColumn:
@@ -100,26 +101,42 @@ def _fit_numeric(column: Column, rules: Rules) -> SomeColumn:
     return _fit_bins(column.name, numbers, rules.max_bins)
 
 
-def _fit_numerals(column: Column, texts: dict[str, int], rules: Rules) -> Fitted | None:
+def _fit_numerals(column: Column, words: Words, rules: Rules) -> Fitted | None:
     """Learn a column of texts that write out numbers; None if too few of them do."""
-    cells, total, n_typed = column.texts or [], sum(texts.values()), 0
+    cells, total, n_typed = column.texts or [], words.n_present, 0
     if column.typed is not None:  # numbers are no matter of style
         typed = np.isfinite(column.typed)
         n_typed = int(typed.sum())
-        texts = Counter(itertools.compress(map(str, cells), (~typed & _present(cells)).tolist()))
-    style, unit, n_read = choose_style(texts.items(), rules.decimal)
+        words = Words.of([*itertools.compress(cells, (~typed & _present(cells)).tolist())])
+    style, unit, n_read = choose_style(words, rules.decimal)
     if not n_read + n_typed or n_read + n_typed < MOSTLY * total:
         return None
+    return _fit_read(column, style, unit, rules)
+
+
+def _are_plain_numbers(column: Column, words: Words, rules: Rules) -> bool:
+    """Whether it is known already that all texts write out numbers as programs do: that is their style."""
+    if words.written is None or column.typed is not None or column.dates or column.categorical:
+        return False
+    if not rules.parse_numbers or "plain" not in DECIMALS[rules.decimal]:
+        return False
+    used = words.counts[:-1] > 0
+    return bool(used.any() and not np.isnan(words.written[used]).any())
+
+
+def _fit_read(column: Column, style: str, unit: str, rules: Rules) -> Fitted:
+    """Learn a column of texts that write out numbers in a style."""
+    cells = column.texts or []
     numbers, _ = finite_numbers(column, style, unit)
     if rules.drop_ids and (_number_the_rows(numbers) or _too_long(numbers, cells)):
         return Fitted(IdColumn(column.name, False))
     return Fitted(_fit_bins(column.name, numbers, rules.max_bins, style, unit), _odd(cells, numbers))
 
 
-def _fit_dates(column: Column, texts: dict[str, int], max_bins: int) -> Fitted | None:
+def _fit_dates(column: Column, words: Words, max_bins: int) -> Fitted | None:
     """Learn a column of texts that write out dates or times; None if too few of them do."""
-    layout, n_read = choose_layout(texts.items())
-    if not n_read or n_read < MOSTLY * sum(texts.values()):
+    layout, n_read = choose_layout(words)
+    if not n_read or n_read < MOSTLY * words.n_present:
         return None
     return _fit_parts(column, layout, read_dates(column.texts or [], layout), max_bins)
 

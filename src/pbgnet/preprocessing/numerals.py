@@ -2,11 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.packed_words import PackedWords
+from pbgnet.preprocessing.shapes import Shapes
 from pbgnet.preprocessing.words import Words
 
 STYLES = ("plain", "point", "comma")
@@ -86,17 +88,24 @@ def parse_styled(text: str, style: str) -> tuple[float, str] | None:
 def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = "") -> NDArray[np.float64]:
     """Return the number each text writes out, with this unit or none; NaN where it writes out none."""
     read = Words.of(texts)
-    values = _read_quickly(read.words) if style == "plain" else None
-    if values is None:
-        parsed = [parse_styled(word, style) for word in read.words]
-        values = np.array(
-            [math.nan if found is None or found[1] not in ("", unit) else found[0] for found in parsed],
-            dtype=np.float64,
-        )
-    return np.asarray(np.append(values, math.nan)[read.places])
+    return np.asarray(np.append(word_numbers(read, style, unit), math.nan)[read.places])
 
 
-def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, str, int]:
+def word_numbers(read: Words, style: str = "plain", unit: str = "") -> NDArray[np.float64]:
+    """Return the number that each different word writes out; see `read_numbers`."""
+    if style == "plain":
+        known = read.written if read.written is not None else _read_quickly(read)
+        if known is not None:
+            return known
+    values = np.full(read.n_words, math.nan)
+    for place in _may_be_numbers(Shapes.of(read), style).tolist():
+        found = parse_styled(read.words[place], style)
+        if found is not None and found[1] in ("", unit):
+            values[place] = found[0]
+    return values
+
+
+def choose_style(texts: Words, decimal: str) -> tuple[str, str, int]:
     """Return the style and the unit in which most cells are numbers, and how many of them are.
 
     Between styles that read equally many, plain comes before a decimal point, and that before a comma: so
@@ -104,25 +113,24 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
 
     Parameters
     ----------
-    counts : iterable of (str, int)
-        The distinct texts, and how often each occurs.
+    texts : Words
+        Without words that occur nowhere.
     decimal : {"auto", ".", ","}
     """
-    pairs, best = list(counts), ("plain", "", 0)
-    total = sum(count for _, count in pairs)
+    counts, total, shapes = texts.counts[:-1], texts.n_present, None
+    best = ("plain", "", 0)
     for style in DECIMALS[decimal]:
         if best[2] == total:
             break
-        read = _read_quickly([text for text, _ in pairs]) if style == "plain" else None
+        read = _read_quickly(texts) if style == "plain" else None
         if read is not None:
-            of_text = np.fromiter((count for _, count in pairs), dtype=np.int64, count=len(pairs))
-            best = ("plain", "", int(of_text[~np.isnan(read)].sum()))
+            best = ("plain", "", int(counts[~np.isnan(read)].sum()))
             continue
+        shapes = shapes or Shapes.of(texts)
         by_unit: dict[str, int] = {}
-        for text, count in pairs:
-            found = parse_styled(text, style)
-            if found is not None:
-                by_unit[found[1]] = by_unit.get(found[1], 0) + count
+        for place in _may_be_numbers(shapes, style).tolist():
+            if (found := parse_styled(texts.words[place], style)) is not None:
+                by_unit[found[1]] = by_unit.get(found[1], 0) + int(counts[place])
         bare = by_unit.pop("", 0)
         # Two currencies are not one kind of number; the commoner one is the column's.
         unit = min(by_unit, key=lambda name: (-by_unit[name], name), default="")
@@ -131,14 +139,25 @@ def choose_style(counts: Iterable[tuple[str, int]], decimal: str) -> tuple[str, 
     return best
 
 
+def _may_be_numbers(found: Shapes, style: str) -> NDArray[np.int64]:
+    """Return the places of texts whose shape is that of a number in a style; no other text is one."""
+    pattern, longest = (NUMBER, math.inf) if style == "plain" else (_PATTERNS[style], LONGEST)
+    stripped = [shape.strip() for shape in found.shapes]
+    fits = [len(shape) <= longest and pattern.fullmatch(shape) is not None for shape in stripped]
+    return np.flatnonzero(np.array(fits, dtype=bool)[found.places])
+
+
 def _finite(text: str) -> float | None:
     value = float(text)
     return value if math.isfinite(value) else None
 
 
-def _read_quickly(written: list[str]) -> NDArray[np.float64] | None:
+def _read_quickly(words: Words) -> NDArray[np.float64] | None:
     """Return plain numbers if no text holds anything else; None if some text has to be looked at."""
     # Deleting bytes by a table is several times faster than a search for others.
+    if isinstance(words, PackedWords) and words.content.tobytes().translate(None, _PLAIN):
+        return None
+    written = words.words
     if "".join(written).encode("utf-8", "surrogatepass").translate(None, _PLAIN):
         return None
     try:

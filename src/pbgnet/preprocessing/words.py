@@ -32,6 +32,9 @@ class Words(Sequence[str | None]):
     array([3, 0, 4, 3])
     """
 
+    written: NDArray[np.float64] | None = None
+    """The number that each word writes out as programs do, NaN for none; None if nobody has looked."""
+
     def __init__(self, words: Sequence[str], places: NDArray[Any]) -> None:
         self.words, self.places = list(words), places
 
@@ -74,6 +77,11 @@ class Words(Sequence[str | None]):
         found = np.bincount(self.places + 1, minlength=self.n_words + 1)
         return np.append(found[1:], found[0])
 
+    @property
+    def n_present(self) -> int:
+        """Number of texts that are not missing."""
+        return len(self) - int(np.count_nonzero(self.places == MISSING))
+
     @classmethod
     def joined(cls, parts: "Sequence[Words]") -> "Words":
         """Return the texts of parts one after the other, with the words of all of them."""
@@ -103,6 +111,10 @@ class Words(Sequence[str | None]):
             return self
         found, places = np.unique(np.append(MISSING, self.places), return_inverse=True)
         return self._with(found[1:], places[1:] - 1)
+
+    def only_occurring(self) -> "Words":
+        """Return the same texts without words that occur nowhere."""
+        return self if self.counts[:-1].all() else self._with(*occurring_places(self.places))
 
     def _with(self, kept: NDArray[Any], places: NDArray[Any]) -> "Words":
         return Words([self.words[place] for place in kept.tolist()], places)

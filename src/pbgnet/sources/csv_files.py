@@ -3,6 +3,7 @@
 import csv
 import functools
 import io
+import itertools
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 from pbgnet.preprocessing import PART_ROWS, Column, ColumnTable, Words
 from pbgnet.sources.encodings import SNIFFED_BYTES, open_utf8, read_start
 from pbgnet.sources.file_damage import check_header
+from pbgnet.sources.quick_csv import plain_chunks
 from pbgnet.table_files import MISSING
 
 if TYPE_CHECKING:
@@ -60,6 +62,16 @@ class CsvFile:
 
     def chunks(self) -> Iterator[ColumnTable]:
         """Walk through the rows; cells are stripped of blanks."""
+        done: int | None = 0
+        if not self.marked:
+            done = yield from plain_chunks(
+                self.path, self.separator, self.columns, self.header, set(self.missing)
+            )
+        if done is not None:
+            yield from itertools.islice(self._careful_chunks(), done, None)
+
+    def _careful_chunks(self) -> Iterator[ColumnTable]:
+        """Walk through the rows, whatever marks and gaps are in them."""
         names, markers = self.columns, set(self.missing)
         with open_utf8(self.path) as file:
             reader = self._read(file, **self._names(), dtype=object, chunksize=PART_ROWS, low_memory=False)

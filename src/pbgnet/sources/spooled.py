@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbgnet.exceptions import ShapeError
-from pbgnet.preprocessing import HELD_BYTES, Column, ColumnTable, Words, room_for
+from pbgnet.preprocessing import HELD_BYTES, Column, ColumnTable, PackedWords, Words, room_for
 from pbgnet.sources.csv_files import CsvFile, text_series
 from pbgnet.sources.file_damage import damage_named
 from pbgnet.sources.row_source import RowSource
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpooledColumn:
-    """Where the texts of a column of a chunk lie."""
+    """Where the texts of a column of a chunk lie: places, lengths of words, their numbers, and the words."""
 
     offset: int
-    n_bytes: int
+    n_bytes: tuple[int, ...]
     dtype: str
-    n_rows: int
-    words_bytes: int
+    packed: bool
 
 
 class Spool:
@@ -56,16 +55,28 @@ class Spool:
 
     def _write(self, column: Column) -> SpooledColumn:
         texts = Words.of(column.texts or [])
-        places = texts.places.astype(np.min_scalar_type(-max(1, len(texts.words))))
-        content, words = places.tobytes(), json.dumps(texts.words).encode()
+        places = texts.places.astype(np.min_scalar_type(-2 - texts.n_words))  # one more must not overflow
+        lengths, written = b"", b""
+        if isinstance(texts, PackedWords):
+            lengths, words = np.diff(texts.starts).astype(np.uint32).tobytes(), texts.content.tobytes()
+            written = b"" if texts.written is None else texts.written.tobytes()
+        else:
+            words = json.dumps(texts.words).encode()
+        content = (places.tobytes(), lengths, written, words)
         offset = self._file.seek(0, 2)
-        self._file.write(content + words)
-        return SpooledColumn(offset, len(content), places.dtype.str, len(places), len(words))
+        self._file.write(b"".join(content))
+        n_bytes = tuple(map(len, content))
+        return SpooledColumn(offset, n_bytes, places.dtype.str, isinstance(texts, PackedWords))
 
     def _read(self, column: SpooledColumn) -> Words:
         self._file.seek(column.offset)
-        places = np.frombuffer(self._file.read(column.n_bytes), dtype=column.dtype)
-        return Words(json.loads(self._file.read(column.words_bytes)), places)
+        places, lengths, written, words = map(self._file.read, column.n_bytes)
+        rows = np.frombuffer(places, dtype=column.dtype)
+        if not column.packed:
+            return Words(json.loads(words), rows)
+        starts = np.append(0, np.cumsum(np.frombuffer(lengths, dtype=np.uint32), dtype=np.int64))
+        numbers = np.frombuffer(written, dtype=np.float64) if written or not lengths else None
+        return PackedWords(np.frombuffer(words, dtype=np.uint8), starts, rows, numbers)
 
 
 class CsvSource(RowSource):

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 
 from pbgnet.preprocessing import (
     ColumnTable,
+    PackedWords,
     Words,
     as_numbers,
     column_names,
     column_parts,
     is_frame,
     is_source,
-    read_numbers,
+    word_numbers,
 )
 from pbgnet.validation import check_readable
 
@@ -35,14 +37,14 @@ class WordCells:
     """
 
     def __init__(self, texts: Sequence[str | None]) -> None:
-        words = Words.of(texts).compact()
-        self.words, self.places = words.words, words.places
-        self.digests = word_digests(self.words)
+        self._words = Words.of(texts).compact()
+        self.places = self._words.places
+        self.digests = word_digests(self._words)
 
     @functools.cached_property
     def numbers(self) -> NDArray[np.float64]:
         """The number that each word writes out, NaN where it writes none, and last for a missing text."""
-        return np.append(read_numbers(self.words), math.nan)
+        return np.append(word_numbers(self._words), math.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +127,15 @@ def column_shape(X: Any, names: Sequence[str] | None = None) -> tuple[int, ...]:
     return tuple(int(size) for size in shape[1:])
 
 
-def word_digests(words: Sequence[str]) -> NDArray[np.uint64]:
+def word_digests(words: Sequence[str] | Words) -> NDArray[np.uint64]:
     """Return the SHA-256 of each word as four numbers, and four zeros last, for a missing one."""
-    digests = [hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest() for word in words]
+    if isinstance(words, PackedWords):
+        content, cuts = words.content.tobytes(), words.starts.tolist()
+        written = (content[start:end] for start, end in itertools.pairwise(cuts))
+    else:
+        texts = words.words if isinstance(words, Words) else words
+        written = (word.encode("utf-8", "surrogatepass") for word in texts)
+    digests = [hashlib.sha256(word).digest() for word in written]
     digests.append(bytes(DIGEST_BYTES))
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, DIGEST_BYTES // 8)
 
