@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from pbgnet.kernels import take_turns
+from pbgnet.kernels import one_thread, take_turns
 from pbgnet.workers import current_workers
 
 
@@ -26,16 +26,19 @@ def compute_rows(compute: Callable[[slice], Tensor], n: int, size: int, operatio
     """
     workers = current_workers()
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    # A worker without a part of its own computes the first, which tells the shape of a row.
-    mine = [(place, parts[place]) for place in workers.span(len(parts))] or [(-1, parts[0])]
-    found: dict[int, Tensor] = {}
+    places = workers.span(len(parts))
+    first = parts[places[0] if places else 0]  # computed in any case: it tells the shape of a row
+    last = parts[places[-1]].stop if places else first.start
+    with one_thread():
+        head = compute(first)
+    # What was computed is copied and let go at once. Kept as they are, small results between large passing ones
+    # would hold hundreds of times their own memory: the allocator gives back none in front of them.
+    found = head.new_empty(last - first.start, *head.shape[1:])
+    found[: len(head)] = head[: len(found)]
 
-    def answer(pile: Iterator[tuple[int, slice]]) -> None:
-        for place, rows in pile:
-            found[place] = compute(rows)
+    def answer(pile: Iterator[slice]) -> None:
+        for rows in pile:
+            found[rows.start - first.start : rows.stop - first.start] = compute(rows)
 
-    take_turns(answer, mine, operations)
-    shape_only = found.pop(-1, None)
-    if shape_only is not None:
-        return workers.gather_rows(shape_only[:0])
-    return workers.gather_rows(torch.cat([found[place] for place in sorted(found)]))
+    take_turns(answer, [parts[place] for place in places[1:]], operations)
+    return workers.gather_rows(found)
