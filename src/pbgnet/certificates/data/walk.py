@@ -41,8 +41,15 @@ class WordCells:
 
     @functools.cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The number that each word writes out, NaN where it writes none, and last for a missing text."""
-        return np.append(read_numbers(self.words), math.nan)
+        """The number that each word writes out, NaN where it writes none, and last for a missing text.
+
+        True and false are 1 and 0: a column of them is one of texts in a frame, and of numbers in its values.
+        """
+        found = np.append(read_numbers(self.words), math.nan)
+        for word, number in (("False", 0.0), ("True", 1.0)):
+            if word in self.words:
+                found[self.words.index(word)] = number
+        return found
 
 
 @dataclass(frozen=True, eq=False)
