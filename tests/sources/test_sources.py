@@ -196,7 +196,9 @@ def test_frames_of_a_frame_are_copies_of_their_rows_alone(monkeypatch):
     monkeypatch.setattr("pbgnet.sources.held.PART_ROWS", 4)
     taken = []
     select = pd.DataFrame.__getitem__
-    monkeypatch.setattr(pd.DataFrame, "__getitem__", lambda self, key: taken.append(len(self)) or select(self, key))
+    monkeypatch.setattr(
+        pd.DataFrame, "__getitem__", lambda self, key: taken.append(len(self)) or select(self, key)
+    )
     parts = [*scan_table(frame).select(["b", "a"]).frames()]
     assert [len(part) for part in parts] == taken == [4, 4, 2]
     parts[0].loc[0, "a"] = 7.0

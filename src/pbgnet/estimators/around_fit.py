@@ -95,8 +95,11 @@ def check_workers_alike(table: PreparedTable, parameters: dict[str, Any], seeds:
         return
     split = hashlib.sha256(table.split.prior_rows.tobytes()).hexdigest()
     # Objects, such as a function that changes images, have no text to compare.
-    kinds = str | int | float | tuple | list | None
-    plain = {name: told for name, told in parameters.items() if isinstance(told, kinds)}
+    plain = {
+        name: told
+        for name, told in parameters.items()
+        if isinstance(told, str | int | float | tuple | list | None)
+    }
     workers.check_alike(
         {
             "the table": table.fingerprints.data,

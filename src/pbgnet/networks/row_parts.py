@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-import torch
 from torch import Tensor
 
 from pbgnet.kernels import one_thread, take_turns
@@ -31,8 +30,8 @@ def compute_rows(compute: Callable[[slice], Tensor], n: int, size: int, operatio
     last = parts[places[-1]].stop if places else first.start
     with one_thread():
         head = compute(first)
-    # What was computed is copied and let go at once. Kept as they are, small results between large passing ones
-    # would hold hundreds of times their own memory: the allocator gives back none in front of them.
+    # Copied and let go at once: small results that stay, between large ones that go, would hold hundreds of
+    # times their own memory, for the allocator cannot use again what lies between them.
     found = head.new_empty(last - first.start, *head.shape[1:])
     found[: len(head)] = head[: len(found)]
 
