@@ -17,9 +17,9 @@ from pbgnet.bounds.betting import betting_bound, betting_budget, betting_grid, b
 from pbgnet.bounds.confidence import Constant, log_constant, maurer_xi, split_delta
 from pbgnet.bounds.disagreement import disagreement_bound
 from pbgnet.bounds.divergence import tree_divergence, tree_factors
-from pbgnet.bounds.exact_sum import exact_sum
 from pbgnet.bounds.held_out import chernoff_bound, clopper_pearson_bound, count_probability
 from pbgnet.bounds.kl import binary_kl, kl_inverse_lower, kl_inverse_upper
+from pbgnet.bounds.long_sums import exact_sum
 from pbgnet.bounds.mixture import catoni_grid, catoni_mixture_bound
 from pbgnet.bounds.pac_bayes import (
     CatoniOptimum,

@@ -26,7 +26,7 @@ from scipy.optimize import brentq, minimize_scalar
 from torch import Tensor
 
 from pbgnet.bounds.confidence import check_delta
-from pbgnet.bounds.exact_sum import exact_sum
+from pbgnet.bounds.long_sums import exact_sum
 from pbgnet.bounds.mixture import log_of_weights
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, ShapeError

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from pbgnet.bounds.exact_sum import BLOCK, exact_sum_of_blocks
+from pbgnet.bounds.long_sums import BLOCK, exact_sum_of_blocks
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.validation import as_float64, check_interval, check_name, positive_int

@@ -7,7 +7,7 @@ import numpy as np
 
 from pbgnet.bounds import exact_sum, maurer_xi
 from pbgnet.bounds.confidence import _xi
-from pbgnet.bounds.exact_sum import BLOCK
+from pbgnet.bounds.long_sums import BLOCK
 
 
 def test_it_is_the_sum_of_python_in_any_order():
