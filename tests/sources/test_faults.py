@@ -100,6 +100,14 @@ def test_a_file_that_changes_between_passes(folder):
         source["a"]
 
 
+def test_a_file_that_changes_during_a_pass(folder):
+    walk = scan_table(folder).batches()
+    next(walk)
+    put(folder, 0, a=[9.0, 1.0, 2.0], b=["x", "y", None])
+    with pytest.raises(ChangedSourceError, match=r"part-0.parquet has changed since"):
+        list(walk)
+
+
 def test_damaged_files(folder):
     path = folder / "part-1.parquet"
     whole = path.read_bytes()

@@ -189,3 +189,17 @@ def test_decimals_are_rounded_as_python_rounds(tmp_path):
     pq.write_table(pa.table({"d": pa.array(cells, pa.decimal128(30, 9))}), tmp_path / "t.parquet")
     (column,) = read_columns(scan_table(tmp_path / "t.parquet"))
     assert column.numbers.tolist() == [0.1, 123456789.123456789]
+
+
+def test_frames_of_a_frame_are_copies_of_their_rows_alone(monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(10.0), "b": list("abcdefghij")})
+    monkeypatch.setattr("pbgnet.sources.held.PART_ROWS", 4)
+    taken = []
+    select = pd.DataFrame.__getitem__
+    monkeypatch.setattr(
+        pd.DataFrame, "__getitem__", lambda self, key: taken.append(len(self)) or select(self, key)
+    )
+    parts = [*scan_table(frame).select(["b", "a"]).frames()]
+    assert [len(part) for part in parts] == taken == [4, 4, 2]
+    parts[0].loc[0, "a"] = 7.0
+    assert frame.loc[0, "a"] == 0.0

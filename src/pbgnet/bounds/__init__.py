@@ -19,6 +19,7 @@ from pbgnet.bounds.disagreement import disagreement_bound
 from pbgnet.bounds.divergence import tree_divergence, tree_factors
 from pbgnet.bounds.held_out import chernoff_bound, clopper_pearson_bound, count_probability
 from pbgnet.bounds.kl import binary_kl, kl_inverse_lower, kl_inverse_upper
+from pbgnet.bounds.long_sums import exact_sum
 from pbgnet.bounds.mixture import catoni_grid, catoni_mixture_bound
 from pbgnet.bounds.pac_bayes import (
     CatoniOptimum,
@@ -52,6 +53,7 @@ __all__ = [
     "differentiable",
     "disagreement_bound",
     "divide_up",
+    "exact_sum",
     "kl_inverse_lower",
     "kl_inverse_upper",
     "last_certified",

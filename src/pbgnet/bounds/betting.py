@@ -26,6 +26,7 @@ from scipy.optimize import brentq, minimize_scalar
 from torch import Tensor
 
 from pbgnet.bounds.confidence import check_delta
+from pbgnet.bounds.long_sums import exact_sum
 from pbgnet.bounds.mixture import log_of_weights
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, ShapeError
@@ -159,7 +160,7 @@ def _root(losses: NDArray[np.float64], budget: float, bets: list[float], log_wei
     def surplus(m: float) -> float:
         return _log_wealth(m, distinct, counts, bets, log_weights) - budget
 
-    mean = min(math.fsum((distinct * counts).tolist()) / losses.size, LARGEST_BELOW_ONE)
+    mean = min(exact_sum(distinct * counts) / losses.size, LARGEST_BELOW_ONE)
     spread = float(np.average((distinct - mean) ** 2, weights=counts))
     rate = budget / losses.size
     step = max(math.sqrt(2.0 * rate * spread) + rate, 2.0**-53)  # Bernstein's, or nearly

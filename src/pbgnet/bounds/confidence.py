@@ -9,6 +9,7 @@ Letarte et al. (2019), Theorem 1 and "Hyperparameter choices" of the appendix; M
 import functools
 import math
 from enum import StrEnum
+from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from pbgnet.bounds.long_sums import BLOCK, exact_sum_of_blocks
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.validation import as_float64, check_interval, check_name, positive_int
@@ -104,12 +106,17 @@ def _xi(n: int) -> float:
     if n > LARGEST_SUMMED_N:
         value = 2.0 + math.exp(1.0 / (12.0 * n)) * math.sqrt(math.pi / 2.0) * math.sqrt(n)
     else:
-        k = np.arange(1, n, dtype=np.float64)
-        remainder = _stirling_remainder(np.arange(1, n + 1, dtype=np.float64))
-        below = remainder[:-1]  # r(1), ..., r(n-1): reversed it holds r(n-k)
-        terms = np.exp(remainder[-1] - below - below[::-1]) * np.sqrt(n / (2.0 * np.pi * k * (n - k)))
-        value = 2.0 + math.fsum(terms.tolist())
+        edges = [*range(1, n, BLOCK), n]
+        value = 2.0 + exact_sum_of_blocks(_xi_terms(n, first, end) for first, end in pairwise(edges))
     return value * (1.0 + ARITHMETIC_ERROR)
+
+
+def _xi_terms(n: int, first: int, end: int) -> NDArray[np.float64]:
+    """Return the terms k = first, ..., end - 1 of the sum, for 0 < k < n."""
+    k = np.arange(first, end, dtype=np.float64)
+    (last,) = _stirling_remainder(np.array([float(n)]))
+    remainder = last - _stirling_remainder(k) - _stirling_remainder(n - k)
+    return np.asarray(np.exp(remainder) * np.sqrt(n / (2.0 * np.pi * k * (n - k))))
 
 
 def _stirling_remainder(k: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -123,8 +130,8 @@ def _stirling_remainder(k: NDArray[np.float64]) -> NDArray[np.float64]:
     series = inverse * (
         1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
     )
-    small = int(min(15, k.size))
-    series[:small] = table[:small]
+    small = k <= len(table)
+    series[small] = np.array(table)[k[small].astype(np.int64) - 1]
     return np.asarray(series)
 
 

@@ -95,11 +95,16 @@ def check_workers_alike(table: PreparedTable, parameters: dict[str, Any], seeds:
         return
     split = hashlib.sha256(table.split.prior_rows.tobytes()).hexdigest()
     # Objects, such as a function that changes images, have no text to compare.
-    plain = {name: told for name, told in parameters.items() if isinstance(told, str | float | tuple | list)}
+    plain = {
+        name: told
+        for name, told in parameters.items()
+        if isinstance(told, str | int | float | tuple | list | None)
+    }
     workers.check_alike(
         {
             "the table": table.fingerprints.data,
             "the rows of the prior": split,
+            "the preprocessing": table.inputs.fingerprint(),
             "the settings": str(plain),
             "the seeds, which random_state settles": str(list(seeds)),
         }

@@ -96,20 +96,29 @@ def take_turns(
 
     Inside, every operation has one thread, so that what becomes of an item does not depend on how many there
     are; which thread takes it must not matter. Inside of `one_thread` it uses all threads there were before.
-    Returned is what the calls return, in no order.
+    Returned is what the calls return, in no order. Where one fails, or is interrupted, the others end
+    after the item they are at.
     """
     n_threads = max(1, min(len(items), _all_threads(), int(operations // OPERATIONS_PER_THREAD)))
     pile, grad_enabled = iter(items), torch.is_grad_enabled()
 
+    def take() -> Found:
+        try:
+            return work(pile)
+        except BaseException:
+            for _ in pile:  # the others are to stop as well: nobody wants what is left
+                pass
+            raise
+
     def alone() -> Found:
         torch.set_num_threads(1)  # of this thread, not of others
         with torch.set_grad_enabled(grad_enabled):
-            return work(pile)
+            return take()
 
     with one_thread():
         waiting = [_threads().submit(copy_context().run, alone) for _ in range(n_threads - 1)]
         try:
-            found = [work(pile)]
+            found = [take()]
         finally:
             for future in waiting:
                 future.exception()  # what they use must not go before they are done

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from torch import Tensor
 
-from pbgnet.kernels import take_turns
+from pbgnet.kernels import one_thread, take_turns
 from pbgnet.workers import current_workers
 
 
@@ -25,19 +25,19 @@ def compute_rows(compute: Callable[[slice], Tensor], n: int, size: int, operatio
     """
     workers = current_workers()
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    # A worker without a part of its own computes the first, which tells the shape of a row.
-    mine = [parts[place] for place in workers.span(len(parts))]
-    begin, end = (mine[0].start, mine[-1].stop) if mine else (0, 0)
-    (first,) = take_turns(lambda pile: next(compute(rows) for rows in pile), (mine or parts)[:1], 0.0)
-    # All room at once: many small results, kept between what every part needs, would leave holes in memory
-    # that nothing fits into.
-    result = first.new_empty(end - begin, *first.shape[1:])
+    places = workers.span(len(parts))
+    first = parts[places[0] if places else 0]  # computed in any case: it tells the shape of a row
+    last = parts[places[-1]].stop if places else first.start
+    with one_thread():
+        head = compute(first)
+    # Copied and let go at once: small results that stay, between large ones that go, would hold hundreds of
+    # times their own memory, for the allocator cannot use again what lies between them.
+    found = head.new_empty(last - first.start, *head.shape[1:])
+    found[: len(head)] = head[: len(found)]
 
     def answer(pile: Iterator[slice]) -> None:
         for rows in pile:
-            result[rows.start - begin : rows.stop - begin] = compute(rows)
+            found[rows.start - first.start : rows.stop - first.start] = compute(rows)
 
-    if mine:
-        result[: len(first)] = first
-        take_turns(answer, mine[1:], operations)
-    return workers.gather_rows(result)
+    take_turns(answer, [parts[place] for place in places[1:]], operations)
+    return workers.gather_rows(found)

@@ -39,7 +39,7 @@ class FrameSource(RowSource):
         """Walk through the rows as frames."""
         keys = [self._keys[name] for name in self.columns]
         for start in range(0, self.n_rows, PART_ROWS):
-            yield self._table[keys].iloc[start : start + PART_ROWS]
+            yield self._table.iloc[start : start + PART_ROWS][keys]  # a copy of these rows alone
 
     def identity(self) -> dict[str, Any]:
         """Raise: nothing but its rows tells a table in memory from another."""

@@ -71,7 +71,10 @@ class ParquetFile:
         return cls(system, path, _state(system, path), schema, n_rows, empty)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Walk through the rows of some columns, as batches of Arrow; raises if the file has changed."""
+        """Walk through the rows of some columns, as batches of Arrow.
+
+        Raises `ChangedSourceError` if the file has changed since it was scanned, also during the walk.
+        """
         parquet = library("pyarrow.parquet", "Parquet files")
         self.check_unchanged()
         texts = [name for name in names if kind_of(self.schema.field(name).type) == "texts"]
@@ -79,6 +82,7 @@ class ParquetFile:
             with damage_named(self.path), self.system.open_input_file(self.path) as file:
                 reader = parquet.ParquetFile(file, read_dictionary=texts)
                 yield from reader.iter_batches(PART_ROWS, columns=list(names))
+            self.check_unchanged()
         except DamagedFileError:
             self.check_unchanged()  # then that is what is wrong
             raise

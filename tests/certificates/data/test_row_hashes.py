@@ -38,6 +38,17 @@ def test_the_container_does_not_matter():
         np.testing.assert_array_equal(row_fingerprints(form), expected)
 
 
+def test_true_and_false_are_alike_in_a_frame_and_in_its_values():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [True, False, True, False], "b": [1.5, 2.5, 1.5, 1.5]})
+    expected = row_fingerprints(frame)
+    assert len(set(expected.tolist())) == 3
+    for values in (frame.to_numpy(), frame.astype(float), frame.astype(str), frame.to_numpy().tolist()):
+        np.testing.assert_array_equal(row_fingerprints(values), expected)
+    only = frame[["a"]]
+    np.testing.assert_array_equal(row_fingerprints(only), row_fingerprints(only.to_numpy()))
+
+
 def test_a_frame_is_read_in_the_order_of_the_columns_it_is_compared_with():
     pd = pytest.importorskip("pandas")
     X = np.array([[1.0, 0.0], [2.0, 3.0]])

@@ -156,6 +156,22 @@ def test_the_checkpoint_of_other_rows_is_refused(tmp_path, strike):
         fit("ensemble", X + 1e-3)
 
 
+@pytest.mark.parametrize(
+    "other", [{"confidence": 0.8}, {"n_samples": 30}, {"max_epochs": 3}, {"learning_rate": 0.02}]
+)
+def test_the_checkpoint_of_other_settings_is_refused(other, tmp_path, strike):
+    settings = {**WAYS["pbgnet"], "solver": "adam", "aggregation": "monte_carlo", "n_samples": 20}
+
+    def train(**changed):
+        PBGNetClassifier(hidden_layer_sizes=(4,), random_state=1, **{**settings, **changed}).fit(X, Y)
+
+    strike(5, throw)
+    with pytest.raises(StruckError), checkpointing(tmp_path / "kept", every=0.0):
+        train()
+    with pytest.raises(OptionError, match="is of another training"), checkpointing(tmp_path / "kept"):
+        train(**other)
+
+
 def test_a_damaged_checkpoint_is_refused(tmp_path, strike):
     strike(5, throw)
     with pytest.raises(StruckError), checkpointing(tmp_path / "kept", every=0.0):

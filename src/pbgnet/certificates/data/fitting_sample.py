@@ -48,7 +48,7 @@ def rows_to_fit(rows: LabelledRows, split: Split, most: int = FITTED_ROWS) -> ND
     >>> from pbgnet.certificates.data import LabelledRows, Split, rows_to_fit
     >>> rows = LabelledRows(np.arange(8.0)[:, None], [0, 1] * 4)
     >>> rows_to_fit(rows, Split([1, 2, 3, 6, 7], [0, 4, 5]), most=3)
-    array([2, 3, 6])
+    array([2, 3, 7])
     """
     prior = split.prior_rows
     if prior.size <= most:

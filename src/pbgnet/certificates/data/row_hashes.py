@@ -2,9 +2,10 @@
 
 The hash of a row is SipHash of the sum over its cells of a function that stirs all 64 bits of the cell and
 the place of its column: a number is its float64, with one 0 and one NaN; a text is the number that it writes
-out, or the first 64 bits of its SHA-256; what is missing is NaN. Equal rows always have equal hashes. Others
-share one by chance, about once in 2**64 pairs; whoever means to can make such rows, so that nothing but the
-search for equal rows may rest on them. A hash does not give its row away to whoever cannot guess it.
+out, 1 for True and 0 for False, or the first 64 bits of its SHA-256; what is missing is NaN. Equal rows have
+equal hashes, always. Others share one by chance, about once in 2**64 pairs; whoever means to can make such
+rows, so that nothing but the search for equal rows may rest on them. A hash does not give its row away to
+whoever cannot guess it.
 """
 
 import hashlib

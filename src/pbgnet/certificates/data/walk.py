@@ -43,8 +43,14 @@ class WordCells:
 
     @functools.cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The number that each word writes out, NaN where it writes none, and last for a missing text."""
-        return np.append(word_numbers(self._words), math.nan)
+        """The number that each word writes out, NaN where it writes none, and last for a missing text.
+
+        True and false are 1 and 0: a column of them is one of texts in a frame, and of numbers in its values.
+        """
+        found = np.append(word_numbers(self._words), math.nan)
+        for digest, number in zip(word_digests(["False", "True"]), (0.0, 1.0), strict=False):
+            found[(self.digests == digest).all(axis=1)] = number
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.bounds import exact_sum
 from pbgnet.exceptions import DomainError
 
 MEAN_ROUNDING = 2.0**-52
@@ -110,7 +111,7 @@ class Measured:
 
 def mean_loss(losses: NDArray[np.float64]) -> float:
     """Return the mean from an exactly rounded sum: it does not depend on the order of the rows."""
-    return math.fsum(losses.ravel().tolist()) / losses.size
+    return exact_sum(losses) / losses.size
 
 
 def risk_ceiling(risk: float, numerical_error: float) -> float:

@@ -20,8 +20,10 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
+import pbgnet
 from pbgnet.exceptions import DamagedFileError, OptionError, TrainingStoppedError, WorkerLostError
 from pbgnet.files import as_path, replace_file
+from pbgnet.networks import BinnedRows
 from pbgnet.training.solvers.problem import Problem
 from pbgnet.workers import current_workers
 
@@ -194,10 +196,13 @@ def begin_phase(kind: str, problem: Problem, settings: object) -> Phase:
     given += [problem.seeds, problem.learning_rate, *_tensors(vars(objective))]
     pools = problem.pools
     given += [] if pools is None else [pools] if isinstance(pools, Tensor) else _tensors(vars(pools))
-    data, rows = problem.data, problem.data.rows
+    data, rows, network = problem.data, problem.data.rows, problem.network
     fixed = [*_tensors(vars(data)), *(() if isinstance(rows, Tensor) else _tensors(vars(rows)))]
+    fixed += _tensors(vars(rows.book)) if isinstance(rows, BinnedRows) else []
     digests = [*map(_check_sum, given), *map(_remembered_sum, fixed)]
-    words = [kind, problem.seeds.device.type, settings, type(objective).__name__, criterion.name]
+    words = [pbgnet.__version__, kind, problem.seeds.device.type, settings]
+    words += [type(network).__name__, getattr(network, "aggregation", None)]
+    words += [type(objective).__name__, _plain(vars(objective)), type(criterion).__name__]
     words += [problem.rules, problem.augmentation, getattr(pools, "blocks", None)]
     return checkpoints.next_phase(" ".join(map(str, (*words, *digests))))
 
@@ -220,6 +225,11 @@ def on_device(state: Any, device: torch.device) -> Any:
 
 def _tensors(attributes: dict[str, Any]) -> Sequence[Tensor]:
     return [value for value in attributes.values() if isinstance(value, Tensor)]
+
+
+def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers and texts among the attributes of an object."""
+    return {name: value for name, value in attributes.items() if isinstance(value, int | float | str)}
 
 
 _sums = WeakTensorKeyDictionary()
