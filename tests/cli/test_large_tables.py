@@ -1,4 +1,4 @@
-"""Tables of several files, as a user gives them: the same certificate, and faults that leave nothing behind."""
+"""Tables of several files, as a user gives them: the same certificate, and faults that leave nothing."""
 
 import errno
 import json
