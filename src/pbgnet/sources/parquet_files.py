@@ -71,7 +71,7 @@ class ParquetFile:
         return cls(system, path, _state(system, path), schema, n_rows, empty)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Walk through the rows of some columns, as batches of Arrow; raises if the file has changed or does."""
+        """Walk through rows of some columns, as batches of Arrow; raises if the file has changed, or does."""
         parquet = library("pyarrow.parquet", "Parquet files")
         self.check_unchanged()
         texts = [name for name in names if kind_of(self.schema.field(name).type) == "texts"]
