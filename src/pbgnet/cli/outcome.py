@@ -4,7 +4,9 @@ import contextlib
 import functools
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +31,10 @@ class ExitCode(IntEnum):
     ALARM = 5
     CHANGED = 6
     INTERRUPTED = 130
+
+
+class Ended(BaseException):
+    """SIGTERM has asked the command to end: what was begun is cleaned up on the way out."""
 
 
 class Note(PBGNetWarning):
@@ -63,8 +69,10 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             warnings.filterwarnings("always", category=PBGNetWarning)
             warnings.showwarning = _teller(told)
             try:
-                with _apart() if as_json else contextlib.nullcontext():
+                with _ended_by_request(), _apart() if as_json else contextlib.nullcontext():
                     result = function(**options)
+            except Ended:
+                _fail(name, "Ended", "Ended by SIGTERM.", ExitCode.INTERRUPTED, as_json, told)
             except KeyboardInterrupt:
                 _fail(name, "KeyboardInterrupt", "Interrupted.", ExitCode.INTERRUPTED, as_json, told)
             except Exception as error:
@@ -75,6 +83,23 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
         raise typer.Exit(int(result.exit_code))
 
     return run
+
+
+@contextlib.contextmanager
+def _ended_by_request() -> Iterator[None]:
+    """Let SIGTERM end a command like an error, so that it leaves nothing half-written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise Ended
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
@@ -100,9 +125,15 @@ def _teller(told: list[str]) -> Callable[..., None]:
         text = printable(str(message))
         if text not in told:
             told.append(text)
-            typer.echo(f"{'Note' if issubclass(category, Note) else 'Warning'}: {text}", err=True)
+            kind = "Note" if issubclass(category, Note) else "Warning"
+            typer.echo(f"{_line_start()}{kind}: {text}", err=True)
 
     return show
+
+
+def _line_start() -> str:
+    """Return what removes a line of progress that may stand on the terminal."""
+    return "\r\x1b[K" if sys.stderr.isatty() else ""
 
 
 def _print(name: str, result: Result, as_json: bool, told: list[str]) -> None:
@@ -122,7 +153,8 @@ def _print_json(name: str, code: ExitCode, payload: dict[str, Any], told: list[s
 
 
 def _fail(name: str, kind: str, message: str, code: ExitCode, as_json: bool, told: list[str]) -> NoReturn:
-    typer.echo(f"Error: {printable(message)}" if code != ExitCode.INTERRUPTED else message, err=True)
+    text = f"Error: {printable(message)}" if code != ExitCode.INTERRUPTED else message
+    typer.echo(f"{_line_start()}{text}", err=True)
     if as_json:
         _print_json(name, code, {"error": {"kind": kind, "message": message}}, told)
     raise typer.Exit(int(code))

@@ -36,8 +36,8 @@ def read_table(
     """
     from pbgnet.sources import CsvFile, damage_named, read_parquet
 
-    kind = kind_of_file(path)
     check_file(path)
+    kind = kind_of_file(path)
     with damage_named(path):
         if kind == "parquet":
             frame = read_parquet(path)

@@ -15,7 +15,7 @@ from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, label_column
 from pbgnet.exceptions import DamagedFileError, LabelError, OptionError
-from pbgnet.stages import listening
+from pbgnet.stages import announce, listening
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,6 +139,7 @@ def verify(
     found and named. Training is not repeated; what cannot be recomputed is listed as "on trust".
     """
     with listening(stages := Stages(shown=not as_json)):
+        announce("verifying")
         report = verify_model(model, GivenTables.of(data), target, missing)
         stages.end()
     payload = {"ok": report.ok, "steps": [asdict(step) for step in report.steps]}

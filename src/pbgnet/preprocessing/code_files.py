@@ -20,6 +20,9 @@ from pbgnet.exceptions import CacheError
 HELD_BYTES = 64 * 2**20
 """Codes that take no more than this are held in memory."""
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOENT)
+"""What a folder says that cannot take a file: full, its user's share or limit reached, not there."""
+
 GATHERED_ROWS = 1 << 16
 """Rows that are gathered from a file at a time."""
 
@@ -90,13 +93,16 @@ def gather_codes(codes: NDArray[Any], rows: Any, folder: Path | None = None) -> 
 def room_for(folder: Path, n_bytes: int) -> Iterator[None]:
     """Raise `CacheError` if a folder cannot take so many bytes, before any is written or as it fills."""
     told = f"The cache of the table needs {n_bytes / 1e6:.0f} MB in {folder}"
-    advice = "Make room, or name a folder on another disk: scan_table(..., cache_folder=...)."
+    advice = (
+        "Make room, or name a folder on another disk: scan_table(..., cache_folder=...), or in a shell "
+        "TMPDIR=FOLDER before the command."
+    )
     try:
         free = shutil.disk_usage(folder).free
         if free < n_bytes:
             raise CacheError(f"{told}, and the disk has {free / 1e6:.0f} MB left. {advice}")
         yield
     except OSError as error:
-        if isinstance(error, CacheError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT):
+        if isinstance(error, CacheError) or error.errno not in NO_ROOM:
             raise
         raise CacheError(f"{told}: {os.strerror(error.errno)}. {advice}") from error

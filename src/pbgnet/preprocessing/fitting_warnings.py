@@ -35,7 +35,7 @@ def fit_warnings(
     if many := [column.name for column in fitted if isinstance(column, CategoricalColumn) and column.rare]:
         text = (
             f"{some_columns(many)} had more than {max_categories} categories; the rarest share one output. "
-            "If it merely names the rows, drop it; otherwise raise max_categories."
+            "Drop what merely names the rows; otherwise raise max_categories."
         )
         yield text, ManyCategoriesWarning
 

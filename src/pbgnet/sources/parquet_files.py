@@ -82,7 +82,7 @@ class ParquetFile:
             with damage_named(self.path), self.system.open_input_file(self.path) as file:
                 reader = parquet.ParquetFile(file, read_dictionary=texts)
                 yield from reader.iter_batches(PART_ROWS, columns=list(names))
-            self.check_unchanged()
+            self.check_unchanged()  # also while it was read, for there may be no pass after this one
         except DamagedFileError:
             self.check_unchanged()  # then that is what is wrong
             raise
@@ -117,7 +117,7 @@ class ParquetSource(RowSource):
         names = check_header(first.path, first.schema.names)
         super().__init__(names, sum(file.n_rows for file in files), cache_folder)
         if self.n_rows == 0:
-            raise ShapeError(f"{first.path} has no rows{' nor have the other files' * (len(files) > 1)}.")
+            raise ShapeError(f"{first.path} has no rows{', nor have the other files' * (len(files) > 1)}.")
         self._files = tuple(files)
         self._stored = dict(zip(names, first.schema.names, strict=True))
         self._kinds = {name: _common_kind(files, stored) for name, stored in self._stored.items()}
