@@ -114,7 +114,8 @@ def test_a_file_with_other_columns_is_named_and_nothing_is_written(run, made, ta
 
 
 def test_what_is_unseen_is_told_once_however_many_batches_there_are(run, made, table, tmp_path, monkeypatch):
-    monkeypatch.setattr("pbgnet.sources.csv_files.PART_ROWS", 40)
+    for reader in ("csv_files", "quick_csv"):
+        monkeypatch.setattr(f"pbgnet.sources.{reader}.PART_ROWS", 40)
     table["colour"] = [f"shade {k}" for k in range(len(table))]
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")

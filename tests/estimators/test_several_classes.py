@@ -47,7 +47,8 @@ def test_a_classifier_of_five_classes(fitted, tmp_path):
     assert fitted.classes_.tolist() == NAMES.tolist()
     assert fitted.score(fresh, truth) > 0.9
     assert fitted.network_.architecture.n_outputs == 7
-    assert 1 - fitted.score(fresh, truth) < fitted.certificate_.error_rate.value < 0.2
+    # The bound is on the error rate of all rows to come; 300 of them may have two deviations more.
+    assert 1 - fitted.score(fresh, truth) < fitted.certificate_.error_rate.value + 0.016 < 0.2
     assert fitted.verify(X, y).ok
     fitted.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")

@@ -174,7 +174,7 @@ def test_labels_with_gaps_keep_their_type(predictions):
         ((["a", "c"], ["a", "a"]), {}, LabelError, "y_true holds the unknown label 'c'"),
         ((["a", "a"], ["a", "c"]), {}, LabelError, "y_pred holds the unknown label 'c'"),
         ((["a"], [None]), {}, LabelError, "y_pred has no answer in row 0"),
-        (([1, 0], [1, 0]), {}, LabelError, "unknown label 1"),
+        (([1, 0], [1, 0]), {}, LabelError, "unknown label 0"),
         ((["a"], ["a", "b"]), {}, ShapeError, "1 labels in y_true, but 2 answers"),
         ((["a", "a"], ["a", "a"], ["x", "x"]), {}, DomainError, "'x' occurs twice"),
         ((["a", "a"], ["a", "a"], ["x", None]), {}, DomainError, "Row 1 has no id"),
