@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,6 +34,15 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip("the paper's data sets are not here: set PBGNET_DATA to their folder")
     return folder
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Give PyTorch two threads during a test."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

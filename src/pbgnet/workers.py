@@ -195,9 +195,10 @@ def joined() -> Iterator[Workers]:
     group = distributed.new_group(timeout=timedelta(seconds=PATIENCE), backend=_backend())
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     workers = Workers(distributed.get_rank(), distributed.get_world_size(), local_rank, group)
-    workers.check_alike(_versions())
     token = _current.set(workers)
+    # A group that is left to the end of the process can abort it.
     try:
+        workers.check_alike(_versions())
         yield workers
     finally:
         _current.reset(token)

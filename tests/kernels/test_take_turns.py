@@ -4,17 +4,8 @@ import threading
 import time
 
 import pytest
-import torch
 
 from pbgnet.kernels import take_turns
-
-
-@pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_every_item_is_taken_once(two_threads):

@@ -87,22 +87,7 @@ class OnnxClassifier(ShippedClassifier):
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return G (aggregate), or -1 and 1 (sign network), of each output; of members their mean.
-
-        Parameters
-        ----------
-        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-            Rows as they were given to fit.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
-
-        Raises
-        ------
-        ShapeError, DtypeError, DomainError
-            For other columns, for what is no number, and for NaN or infinity without a preprocessor.
-        """
+        """Return G, or -1 and 1 (sign network), of each output; of members their mean."""
         parts = [self._session.run(["decision"], feed)[0] for feed in self._feeds(X)]
         if not parts:
             n_outputs = self.inputs.code.n_outputs

@@ -22,7 +22,22 @@ class ShippedClassifier(ABC):
 
     @abstractmethod
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
+        """Return what the network makes of rows.
+
+        Parameters
+        ----------
+        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
+            Rows as they were given to fit.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
+
+        Raises
+        ------
+        ShapeError, DtypeError, DomainError
+            For other columns, for what is no number, and for NaN or infinity without a preprocessor.
+        """
 
     @property
     @abstractmethod

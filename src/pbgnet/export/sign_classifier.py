@@ -65,22 +65,7 @@ class SignClassifier(ShippedClassifier):
 
     @torch.no_grad()
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return -1 and 1 of each output; of members their mean.
-
-        Parameters
-        ----------
-        X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-            Rows as they were given to fit.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
-
-        Raises
-        ------
-        ShapeError, DtypeError, DomainError
-            For other columns, for what is no number, and for NaN or infinity without a preprocessor.
-        """
+        """Return -1 and 1 of each output, of members their mean; see `ShippedClassifier`."""
         sizes = self.network.architecture
         rows = self.inputs.features(X, sizes.n_features)
         n, output = rows.shape[0], torch.zeros(0, sizes.n_outputs, dtype=torch.float64)

@@ -8,14 +8,6 @@ from pbgnet.training.steps.stepper import Stepper
 
 
 @pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture
 def seen(monkeypatch) -> list[int]:
     """Numbers of threads during steps."""
     counts, gradients = [], Stepper._gradients
