@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from tests.certificates.conftest import verify
 
-from pbgnet.certificates import load_model, save_model, verify
+from pbgnet.certificates import load_model, save_model
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither fork nor limits on files")
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 
 from pbgnet import files
 from pbgnet.certificates import (
@@ -29,7 +29,6 @@ from pbgnet.certificates import (
     save_model,
     store,
     tensors,
-    verify,
 )
 from pbgnet.exceptions import DamagedFileError, DomainError, OutputExistsError
 from pbgnet.files import set_aside_path

@@ -10,8 +10,15 @@ import pytest
 
 import pbgnet
 import pbgnet.certificates
-from pbgnet.bounds import catoni_mixture_bound, chernoff_bound, mcallester_bound, seeger_bound, split_delta
-from pbgnet.certificates import FIXED_GRID, load_model
+from pbgnet.bounds import (
+    FIXED_GRID,
+    catoni_mixture_bound,
+    chernoff_bound,
+    mcallester_bound,
+    seeger_bound,
+    split_delta,
+)
+from pbgnet.certificates import load_model
 
 COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce", "report")
 

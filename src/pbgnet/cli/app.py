@@ -8,7 +8,6 @@ import typer
 
 import pbgnet
 from pbgnet.cli.bound import bound
-from pbgnet.cli.certificates import certificates
 from pbgnet.cli.declare import declare
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
@@ -43,7 +42,6 @@ COMMANDS = (
     demo,
     reproduce,
     report,
-    certificates,
     export,
 )
 

@@ -5,9 +5,9 @@ It is not part of the file: it says no more than the statement does, and may be 
 
 from typing import TYPE_CHECKING
 
+from pbgnet.bounds import percent, percent_up
 from pbgnet.certificates.format.class_words import told_by_class, told_by_label
 from pbgnet.certificates.format.group_words import summary_of_groups
-from pbgnet.certificates.format.numbers import percent, percent_up
 from pbgnet.certificates.format.selection_words import summed_up_answers
 from pbgnet.certificates.format.subjects import DisagreementSubject, FittedSubject
 

@@ -164,32 +164,32 @@ class CertifiedModel:
             "posterior weights": (
                 stated.posterior_weights,
                 fingerprint_tensors(list(self.network.weights)),
-                "a weight of the posterior was changed",
+                "a weight of the posterior in model.safetensors was changed",
             ),
             "prior weights": (
                 stated.prior_weights,
                 fingerprint_tensors(self.network.prior_weights),
-                "a weight of the prior was changed",
+                "a weight of the prior in model.safetensors was changed",
             ),
             "preprocessing": (
                 stated.inputs,
                 self.inputs.fingerprint(),
-                "classes, feature names or the preprocessor were changed",
+                "classes, feature names or the preprocessor in preprocessing.json were changed",
             ),
             "row fingerprints": (
                 stated.row_fingerprints,
                 fingerprint_rows(self.row_fingerprints),
-                "a stored fingerprint of a row was changed",
+                "a fingerprint of a row in model.safetensors was changed",
             ),
             "prior margins": (
                 stated.prior_margins or "none",
                 "none" if self.prior_margins is None else fingerprint_array(self.prior_margins),
-                "a stored margin was changed",
+                "a margin in model.safetensors was changed",
             ),
             "split": (
                 certificate.fingerprints.split,
                 fingerprint_split(self.prior_rows, self.certified_rows),
-                "prior or certified rows were changed",
+                "the list of prior or certified rows in model.safetensors was changed",
             ),
         }
 

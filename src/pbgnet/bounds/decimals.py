@@ -8,7 +8,7 @@ def round_up(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> from pbgnet.certificates import round_up
+    >>> from pbgnet.bounds import round_up
     >>> round_up(0.04001), round_up(0.04)
     ('0.0401', '0.0401')
     >>> round_up(0.25), round_up(3e-7, 8)
@@ -23,7 +23,7 @@ def round_down(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> from pbgnet.certificates import round_down
+    >>> from pbgnet.bounds import round_down
     >>> round_down(0.04009)
     '0.0400'
     """
@@ -35,7 +35,7 @@ def percent_up(value: float) -> str:
 
     Examples
     --------
-    >>> from pbgnet.certificates.format.numbers import percent_up
+    >>> from pbgnet.bounds import percent_up
     >>> percent_up(0.04561), percent_up(0.00321)
     ('4.6', '0.33')
     """

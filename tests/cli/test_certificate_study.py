@@ -1,4 +1,4 @@
-"""``pbgnet certificates``: the page of all routes."""
+"""``pbgnet reproduce certificates``: the page of all routes."""
 
 import pytest
 
@@ -19,12 +19,13 @@ def quick(monkeypatch):
 @pytest.mark.usefixtures("quick")
 def test_it_writes_a_page(run, run_json, tmp_path):
     page = tmp_path / "new" / "certificates.md"
-    result = run("certificates", "--datasets", "moons", "--hidden", 3, "--out", page)
+    result = run("reproduce", "certificates", "--datasets", "moons", "--hidden", 3, "--out", page.parent)
     assert result.exit_code == 0, result.stderr
     assert "moons, split 0" in result.stderr
     assert page.read_text() in result.stdout
     assert "Hidden layers\n(3,)" in page.read_text()
     found = run_json(
+        "reproduce",
         "certificates",
         "--datasets",
         "moons",
@@ -35,7 +36,7 @@ def test_it_writes_a_page(run, run_json, tmp_path):
         "--hidden",
         3,
         "--out",
-        page,
+        page.parent,
     )
     assert [(c["dataset"], c["seed"]) for c in found["certificates"]] == [
         ("moons", 0),
@@ -48,7 +49,20 @@ def test_it_writes_a_page(run, run_json, tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_an_unknown_data_set_leaves_no_page(run, tmp_path):
-    result = run("certificates", "--datasets", "iris", "--out", tmp_path / "page.md")
+    result = run("reproduce", "certificates", "--datasets", "iris", "--out", tmp_path)
     assert result.exit_code == 2
     assert "choose one of" in result.stderr
-    assert not (tmp_path / "page.md").exists()
+    assert not (tmp_path / "certificates.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("certificates", "--small"), "takes --datasets, --splits"),
+        (("smoke", "--splits", 2), "are for the study certificates"),
+    ],
+)
+def test_options_of_other_studies_are_refused(run, arguments, message):
+    result = run("reproduce", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
