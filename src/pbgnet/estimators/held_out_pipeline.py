@@ -373,19 +373,12 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         """Recompute the certificate from the table given to fit, and ask the classifier again."""
         return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        data: str | None = None,
-        contact: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write certificate, answers and report into a folder; keep the classifier itself where you like.
+    def save(self, folder: str | Path, *, overwrite: bool = False, **about: str | None) -> None:
+        """Write certificate, answers and report into a folder, not the classifier: keep it where you like.
 
-        The parameters are those of `CertifiedPredictions.save`.
+        `about` are `data` and `contact`, as in `CertifiedPredictions.save`.
         """
-        self._require_fitted().save(folder, data=data, contact=contact, overwrite=overwrite)
+        self._require_fitted().save(folder, overwrite=overwrite, **about)
 
     def _require_fitted(self) -> CertifiedPredictions:
         check_is_fitted(self, "certified_predictions_")
