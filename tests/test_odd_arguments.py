@@ -344,7 +344,7 @@ def _calls_of_certificates(world):
         },
         declaration.to_markdown: {"declaration": declaration.declare(world.model)},
         declaration.to_html: {"declaration": declaration.declare(world.model)},
-        report.render_report: {"model": world.model, "history": [], **pairs, "tested": (1, 20)},
+        report.render_report: {"certified": world.model, "history": [], **pairs, "tested": (1, 20)},
     }
 
 
@@ -537,4 +537,4 @@ def test_a_report_of_another_table_is_refused():
     model = pbgnet.PBGDClassifier(n_restarts=1, max_iter=2, c=1.0, random_state=0).fit(X, Y).certified_model_
     for rows, labels in ((X + 1, Y), (X[:5], Y[:5]), (X, 1 - Y)):
         with pytest.raises(UncertifiedError, match="not the table that the certificate speaks of"):
-            report.render_report(model, [], rows, labels)
+            report.render_report(model, rows, labels)

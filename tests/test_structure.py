@@ -71,8 +71,8 @@ LONGEST_FUNCTION = 60
 MOST_MODULES = 16
 DEEPEST_CHAIN = 9
 
-# Upwards on purpose: a method that saves, for which the store is loaded when it is called.
-UPWARD = {("classifier", "store")}
+# Upwards on purpose: a method that saves, for which the report is loaded when it is called.
+UPWARD_ROOMS = {("certificates.classifier.predictions", "report")}
 
 
 def name_of(path: Path) -> str:
@@ -133,7 +133,8 @@ def test_imports_point_one_way(module):
     if room in FOUNDATIONS:
         assert not tops_of(module)
     elif room in ROOMS:
-        assert tops_of(module) <= set(ROOMS[: ROOMS.index(room) + 1])
+        upward = {other for name, other in UPWARD_ROOMS if module == f"pbgnet.{name}"}
+        assert tops_of(module) - upward <= set(ROOMS[: ROOMS.index(room) + 1])
 
 
 @by_module
@@ -144,7 +145,7 @@ def test_imports_within_a_room_point_one_way(module):
     order = ROOMS_OF[room]
     for name in imports_of(module):
         other = name.split(".")[1:]
-        if other[0] == room and len(other) > 1 and (rest[0], other[1]) not in UPWARD:
+        if other[0] == room and len(other) > 1:
             assert order.index(other[1]) <= order.index(rest[0]), f"{module} imports {name}"
 
 

@@ -9,6 +9,7 @@ the next save clears it away. Processes lock the folder they write, and its pare
 import contextlib
 import errno
 import importlib
+import json
 import os
 import re
 import shutil
@@ -17,10 +18,10 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, OutputExistsError, PBGNetError
-from pbgnet.records import parse_json
+from pbgnet.records import Record, parse_json
 
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None  # Windows has none
 
@@ -30,6 +31,9 @@ ABANDONED_AFTER = 24 * 3600.0
 
 LARGEST_JSON = 64 * 2**20
 """No honest file is larger; a larger one is refused before it is read."""
+
+RECORD_VERSION = 1
+Kept = TypeVar("Kept", bound=Record)
 
 
 @contextmanager
@@ -180,6 +184,26 @@ def read_json(path: Path, read: Callable[[Any], Any]) -> Any:
         raise DamagedFileError(f"{path} is damaged: {error}") from error
     except OSError as error:
         raise DamagedFileError(f"{path} cannot be read: {error}") from error
+
+
+def save_record(path: Path, schema: str, record: Record) -> None:
+    """Write a record into a JSON file that names its schema and version."""
+    content = {"schema": schema, "version": RECORD_VERSION, **record.to_dict()}
+    write_whole(path, json.dumps(content, indent=2) + "\n")
+
+
+def load_record(kind: type[Kept], path: Path, schema: str, advice: str = "Remove it.") -> Kept | None:
+    """Read what `save_record` wrote; None if there is no such file."""
+    if not path.is_file():
+        return None
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"))
+        head = [content.pop(key, None) for key in ("schema", "version")] if isinstance(content, dict) else []
+        if head != [schema, RECORD_VERSION]:
+            raise DamagedFileError(f"it is not {schema!r} of version {RECORD_VERSION}.")
+        return kind.from_dict(content)
+    except (PBGNetError, UnicodeDecodeError) as error:
+        raise DamagedFileError(f"{path} is damaged: {error} {advice}") from error
 
 
 def _beside(target: Path) -> Path:

@@ -21,10 +21,10 @@ def test_an_alternative_is_what_a_pipeline_of_its_own_would_have_certified():
         if name == "logistic_regression":  # which no seed changes
             assert claim == own.certificate_.error_rate
         assert claim.value == clopper_pearson_bound(claim.evidence.n_errors, 200, claim.delta)
-    page = render_report(ours.certified_predictions_, [], X, y, compared=found)
+    page = render_report(ours.certified_predictions_, X, y, compared=found)
     assert "Alternative: random forest" in page
     assert 'id="alternatives"' in page
-    assert 'id="alternatives"' not in render_report(ours.certified_predictions_, [], X, y)
+    assert 'id="alternatives"' not in render_report(ours.certified_predictions_, X, y)
 
 
 def test_networks_are_compared_on_their_own_split():
@@ -55,12 +55,12 @@ def test_what_cannot_be_compared_is_refused():
 def test_a_page_names_candidates_and_what_was_fitted():
     X, y = make_table()
     fitted = make_certified_pipeline(["logistic_regression", "mlp"], random_state=0).fit(X, y)
-    page = render_report(fitted.certified_predictions_, [], X, y)
+    page = render_report(fitted.certified_predictions_, X, y)
     assert "What it was chosen among" in page
     for candidate in fitted.certificate_.subject.fit.candidates:
         assert f"{candidate.n_errors} of 200" in page
     with pytest.raises(UncertifiedError, match="not the table"):
-        render_report(fitted.certified_predictions_, [], X, y[::-1])
+        render_report(fitted.certified_predictions_, X, y[::-1])
 
 
 def test_an_alternative_with_a_smaller_bound_is_named_and_not_praised_away():
@@ -68,8 +68,8 @@ def test_an_alternative_with_a_smaller_bound_is_named_and_not_praised_away():
     poor = make_certified_pipeline(DummyClassifier(), random_state=0).fit(X, y)
     found = compare_classifiers(poor, X, y, classifiers=["random_forest"])
     assert "Of the alternatives, random forest has the smaller bound" in render_report(
-        poor.certified_predictions_, [], X, y, compared=found
+        poor.certified_predictions_, X, y, compared=found
     )
     good = make_certified_pipeline("random_forest", random_state=0).fit(X, y)
     worse = {"dummy": poor.certificate_.error_rate}
-    assert "No other route" in render_report(good.certified_predictions_, [], X, y, compared=worse)
+    assert "No other route" in render_report(good.certified_predictions_, X, y, compared=worse)

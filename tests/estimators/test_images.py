@@ -196,7 +196,7 @@ def test_page_and_command_line_say_how_images_are_cut(fitted, digits, tmp_path):
     images, y = digits
     told = str(fitted.network_.architecture.patches)
     assert told == "8x8x1 in 9 patches of 3x3"
-    page = render_report(fitted.certified_model_, fitted.history_, images.reshape(len(images), -1), y)
+    page = render_report(fitted.certified_model_, images.reshape(len(images), -1), y, history=fitted.history_)
     assert told in page
     fitted.save(tmp_path / "model")
     assert CliRunner().invoke(app, ["show", str(tmp_path / "model")]).stdout.count(told) == 1

@@ -22,7 +22,7 @@ class Subject:
     y: np.ndarray[Any, Any]
 
     def render(self) -> str:
-        return render_report(self.model, self.history, self.X, self.y)
+        return render_report(self.model, self.X, self.y, history=self.history)
 
 
 def make_subject(classes=("no", "yes"), scale=6.0, n=300, names=None, **terms) -> Subject:

@@ -110,7 +110,7 @@ def test_a_classifier_known_by_its_answers_has_a_matrix_too():
     )
     neighbours = KNeighborsClassifier().fit(X[:200], y[:200])
     certified = certify(neighbours, X[200:], y[200:], confusion=True)
-    page = render_report(certified, [], X[200:], y[200:])
+    page = render_report(certified, X[200:], y[200:])
     expected = counted(y[200:], neighbours.predict(X[200:]))
     found = re.findall(r"<span>(\d+)", page[page.index('<table class="confusion">') :])
     assert list(map(int, found)) == expected.ravel().tolist()

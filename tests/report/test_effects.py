@@ -11,10 +11,10 @@ from scipy import sparse
 from pbgnet.certificates import PriorRecord, certify_network
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.preprocessing import TablePreprocessor
-from pbgnet.report import effects as module
-from pbgnet.report.effect_charts import effect_sections, effect_words, main_steps, named_levels
-from pbgnet.report.effect_grids import Grid, day_text, number_text
-from pbgnet.report.effects import Effect, column_effects
+from pbgnet.report.columns import effects as module
+from pbgnet.report.columns.effect_charts import effect_sections, effect_words, main_steps, named_levels
+from pbgnet.report.columns.effect_grids import Grid, day_text, number_text
+from pbgnet.report.columns.effects import Effect, column_effects
 
 N = 400
 
@@ -124,7 +124,7 @@ def test_plain_numbers_are_varied_over_their_quantiles(kind):
 
 
 def test_many_bins_are_taken_together(monkeypatch):
-    monkeypatch.setattr("pbgnet.report.effect_grids.MOST_VALUES", 8)
+    monkeypatch.setattr("pbgnet.report.columns.effect_grids.MOST_VALUES", 8)
     effects = column_effects(certified(frame(), TablePreprocessor("standard"), lambda _: 1.0), frame())
     grids = {effect.grid.name: effect.grid for effect in effects.shown}
     assert grids["noise"].n_numbers == 8
@@ -210,7 +210,7 @@ def test_the_page_shows_it(found):
     from pbgnet.report import render_report
 
     model, effects = found
-    page = render_report(model, [], frame(), np.array(["no", "yes"] * (N // 2)))
+    page = render_report(model, frame(), np.array(["no", "yes"] * (N // 2)))
     assert "Which thresholds matter" in page
     for words in effect_words(effects.shown[0]):
         assert words in page
@@ -218,7 +218,7 @@ def test_the_page_shows_it(found):
         certified(frame(), TablePreprocessor("steps"), lambda _: 0.0), answers=model.answers
     )
     assert "Which thresholds matter" not in render_report(
-        constant, [], frame(), np.array(["no", "yes"] * (N // 2))
+        constant, frame(), np.array(["no", "yes"] * (N // 2))
     )
 
 

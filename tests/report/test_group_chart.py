@@ -53,14 +53,14 @@ def test_numbers_name_small_groups_and_those_without_rows(table):
 
 def test_the_page_has_groups_and_the_plan_of_delta(table):
     X, y = table
-    page = render_report(certify(answer, X, y, groups="town"), [], X, y)
+    page = render_report(certify(answer, X, y, groups="town"), X, y)
     assert 'id="groups"' in page
     assert "&#39;&lt;a&gt;&#39;" in page
     assert "<a>" not in page
     assert "6 limits of the error rate in groups" not in page  # six are told one by one
     assert "error rate in group &#39;b&#39;, lower limit" in page
     assert "other groups of rows than those named" in page
-    plain = render_report(certify(answer, X, y), [], X, y)
+    plain = render_report(certify(answer, X, y), X, y)
     assert 'id="groups"' not in plain
     assert "Who pays for what" in plain
     assert 'class="verdict good"' in page  # a small group is no reason to doubt the classifier

@@ -45,7 +45,7 @@ def text_of(page):
 
 def test_it_says_what_the_certificate_says(labels):
     model, X, Y = labels
-    page, certificate = render_report(model, [], X, Y), model.certificate
+    page, certificate = render_report(model, X, Y), model.certificate
     assert certificate.statement in text_of(page)
     for name, claim in (("error-rate", certificate.error_rate), ("hamming-loss", certificate.hamming_loss)):
         assert f'id="{name}">{round_up(claim.value)}</dd>' in page
@@ -67,7 +67,7 @@ def test_it_says_what_the_certificate_says(labels):
 
 def test_without_bounds_on_labels_it_says_so():
     model, X, Y = make_labels()
-    told = text_of(render_report(model, [], X, Y))
+    told = text_of(render_report(model, X, Y))
     assert "nothing is certified of a label by itself" in told
     assert "certified bound" not in told
 
@@ -75,7 +75,7 @@ def test_without_bounds_on_labels_it_says_so():
 @pytest.mark.parametrize("certificate", ["vote", "seeger"])
 def test_other_routes_are_drawn_beside_what_was_measured(certificate):
     model, X, Y = make_labels(certificate=certificate)
-    page = render_report(model, [], X, Y)
+    page = render_report(model, X, Y)
     wrong = (model.predict(X) != Y)[200:]
     assert f"Measured on the certified rows: {wrong.mean():.4f}" in text_of(page)
     assert hamming_bars(model.certificate, 0.25)[0].value == 0.25
@@ -131,7 +131,7 @@ def test_a_classifier_known_by_its_answers_has_a_page():
     _, X, Y = make_labels()
     tree = DecisionTreeClassifier(random_state=0).fit(X[:200], Y[:200])
     certified = certify(tree, X[200:], Y[200:], per_label=True)
-    page = render_report(certified, [], X[200:], Y[200:])
+    page = render_report(certified, X[200:], Y[200:])
     wrong = tree.predict(X[200:]) != Y[200:]
     assert certified.certificate.statement in text_of(page)
     assert "which of 3 labels a row has: 0, 1 and 2" in page
@@ -143,7 +143,7 @@ HOSTILE = "<img src=http://evil.invalid/x onerror=console.error(1)><script>conso
 
 def test_it_fits_a_telephone_and_hostile_names_run_nothing(browser):
     model, X, Y = make_labels(n_labels=4, names=(HOSTILE, "b" * 200, "c", "d"), per_label=True)
-    page = render_report(model, [], X, Y)
+    page = render_report(model, X, Y)
     assert "<script" not in page
     widths = (390, 1280)
     frames = "".join(f'<iframe srcdoc="{escape(page)}" width="{w}" height="900"></iframe>' for w in widths)

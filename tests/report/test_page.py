@@ -88,18 +88,18 @@ def test_both_losses_are_kept_apart(subject):
 
 
 def test_a_test_set_is_shown_beside_the_bounds(subject):
-    page = render_report(subject.model, [], subject.X, subject.y, tested=(3, 96))
+    page = render_report(subject.model, subject.X, subject.y, tested=(3, 96))
     assert "Measured on 96 test rows: 0.0312" in Elements(page).by_id["chart-errors"]
     assert "test rows" not in Elements(subject.render()).by_id["chart-errors"]
 
 
 def test_rows_of_the_training_table_in_a_test_set_are_told(subject):
-    page = render_report(subject.model, [], subject.X, subject.y, tested=(3, 96, 40))
+    page = render_report(subject.model, subject.X, subject.y, tested=(3, 96, 40))
     told = "Measured on 96 test rows, 40 of them in the training table: 0.0312"
     assert told in Elements(page).by_id["chart-errors"]
     for wrong in ((3, 96, 97), (97, 96, 0), (3, 96, -1)):
         with pytest.raises(DomainError):
-            render_report(subject.model, [], subject.X, subject.y, tested=wrong)
+            render_report(subject.model, subject.X, subject.y, tested=wrong)
 
 
 def test_the_majority_answer_stands_beside_the_bound(make):
@@ -120,7 +120,7 @@ def test_a_bound_that_does_not_beat_the_majority_has_a_red_box(make):
     worse = dataclasses.replace(certificate.majority, n_errors=1, error_rate=1 / 150)
     inputs = dataclasses.replace(certificate.inputs, never_answered=("'yes'",))
     lost = dataclasses.replace(certificate, majority=worse, inputs=inputs)
-    page = render_report(dataclasses.replace(subject.model, certificate=lost), [], subject.X, subject.y)
+    page = render_report(dataclasses.replace(subject.model, certificate=lost), subject.X, subject.y)
     found = Elements(page)
     boxes = [attributes.get("class", "") for _, attributes in found.elements]
     assert boxes.count("verdict bad shortcoming") == 2
@@ -214,7 +214,7 @@ def test_the_verdict_is_honest(subject, rate, other, words):
 
 
 def test_without_history_it_says_so(subject, make):
-    bare = render_report(subject.model, [], subject.X, subject.y)
+    bare = render_report(subject.model, subject.X, subject.y)
     assert "The course of training was not recorded" in bare
     assert "curve-" not in bare
     assert "curve-loss" in subject.render()
@@ -226,10 +226,10 @@ def test_shared_confidence_is_told(make):
 
 def test_written_whole_or_not_at_all(subject, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
-    assert write_report(path, subject.model, subject.history, subject.X, subject.y) == path
+    assert write_report(path, subject.model, subject.X, subject.y, history=subject.history) == path
     assert path.read_text(encoding="utf-8") == subject.render()
     path.write_text("old")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
-        write_report(path, subject.model, subject.history, subject.X, subject.y)
+        write_report(path, subject.model, subject.X, subject.y, history=subject.history)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]

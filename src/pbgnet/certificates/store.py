@@ -48,7 +48,7 @@ MOST_READINGS = 5
 """So often a folder is read again that is replaced at this very moment."""
 
 Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
-BESIDE = ("report.html", "table.json", "test.json", "compared.json", "history.json")
+BESIDE = ("report.html", "about.json", "table.json", "test.json", "compared.json", "history.json")
 FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, *BESIDE)
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
 

@@ -1,18 +1,17 @@
 """What the command line keeps beside a model: how its table was read."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.outcome import note
 from pbgnet.cli.tables import check_column, read_table, some
-from pbgnet.exceptions import DamagedFileError, OptionError, OutputExistsError, PBGNetError
-from pbgnet.files import final_place, standing_folder, write_whole
-from pbgnet.records import Limits, Record, parse_json
+from pbgnet.exceptions import OptionError, OutputExistsError
+from pbgnet.files import final_place, load_record, save_record, standing_folder
+from pbgnet.records import Limits, Record
 from pbgnet.table_files import MISSING
 
 if TYPE_CHECKING:
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from pbgnet.preprocessing import TablePreprocessor
     from pbgnet.sources import RowSource
 
-READING, SCHEMA, VERSION = "table.json", "pbgnet-table", 1
-
-Kept = TypeVar("Kept", bound=Record)
+READING, SCHEMA = "table.json", "pbgnet-table"
 
 
 @dataclass(frozen=True)
@@ -115,27 +112,6 @@ class TableReading(Record):
         return columns_of(frame, left)
 
 
-def save_record(path: Path, schema: str, record: Record) -> None:
-    """Keep a record in a file that names its schema and version."""
-    content = {"schema": schema, "version": VERSION, **record.to_dict()}
-    write_whole(path, json.dumps(content, indent=2) + "\n")
-
-
-def load_record(kind: type[Kept], folder: Path, name: str, schema: str, advice: str) -> Kept | None:
-    """Return what `save_record` kept in the folder of a model; None if it kept nothing."""
-    path = standing_folder(folder) / name
-    if not path.is_file():
-        return None
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-        head = [content.pop(key, None) for key in ("schema", "version")] if isinstance(content, dict) else []
-        if head != [schema, VERSION]:
-            raise DamagedFileError(f"it is not {schema!r} of version {VERSION}.")
-        return kind.from_dict(content)
-    except (PBGNetError, UnicodeDecodeError) as error:
-        raise DamagedFileError(f"{path} is damaged: {error} {advice}") from error
-
-
 def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel | CertifiedPredictions") -> None:
     """Keep how the table of a model was read, in its folder."""
     save_record(folder / READING, SCHEMA, replace(reading, data=model.certificate.fingerprints.data))
@@ -144,7 +120,7 @@ def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel | C
 def load_reading(folder: Path, model: "CertifiedModel | CertifiedPredictions") -> TableReading:
     """Return how the table of a model was read; the defaults where that was not kept, or is another's."""
     advice = "Remove it, and name the column with --target."
-    reading = load_record(TableReading, folder, READING, SCHEMA, advice)
+    reading = load_record(TableReading, standing_folder(folder) / READING, SCHEMA, advice)
     if reading is not None and reading.data != model.certificate.fingerprints.data:
         note(f"{standing_folder(folder) / READING} belongs to another model and is ignored.")
         reading = None

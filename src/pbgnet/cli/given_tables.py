@@ -51,6 +51,12 @@ class GivenTables:
         return Path(self.files[0])
 
     @property
+    def title(self) -> str:
+        """What a report calls them: names without folders, the first of several."""
+        first = self.names[0].rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.names[0]
+        return first if len(self.names) == 1 else f"{first} and {len(self.names) - 1} more"
+
+    @property
     def is_csv(self) -> bool:
         """Whether cells are texts."""
         return is_csv(self.files[0])

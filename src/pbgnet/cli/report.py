@@ -5,24 +5,16 @@ from typing import Annotated
 
 import typer
 
-from pbgnet.cli.compared import (
-    COMPARED,
-    COMPARED_SCHEMA,
-    load_comparison,
-    load_history,
-    measure_comparison,
-)
+from pbgnet.cli.compared import measure_comparison
 from pbgnet.cli.comparisons import report_comparison
 from pbgnet.cli.console import bars, echo
-from pbgnet.cli.folder import all_stores, load_reading, save_record
+from pbgnet.cli.folder import all_stores, load_reading
 from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.options import Compare, Debug, Json, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.reproduce import STORE
-from pbgnet.cli.tested import load_test_set
 from pbgnet.cli.verify import read_as_certified
-from pbgnet.cli.workflow import REPORT
 from pbgnet.exceptions import OptionError
 
 Out = Annotated[
@@ -49,12 +41,21 @@ StudyOrModel = Annotated[
     typer.Argument(
         metavar="STUDY|MODEL",
         help="Name of a study, such as exact, paper, mnist10 or smoke, or a TOML file of your own; or the "
-        "folder of a model that train has made.",
+        "folder of a model or certificate.",
     ),
 ]
 DataOfModel = Annotated[
     Path | None,
-    typer.Argument(metavar="[DATA]", readable=False, help="With MODEL: the table it was trained on."),
+    typer.Argument(
+        metavar="[DATA]", readable=False, help="With MODEL: the table it was trained or certified on."
+    ),
+]
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="With DATA: column of the labels, if the folder does not say. Repeatable, for several labels.",
+    ),
 ]
 
 
@@ -65,21 +66,27 @@ def report(
     out: Out = None,
     plain: Plain = False,
     compare: Compare = False,
+    target: Target = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Write the tables and figures of a study, or the page of a model anew.
+    """Write the report of a model or a certificate again, or the tables and figures of a study.
 
-    For a study, finished or not, one page with all of them; README.md for one that compares methods. For the
-    folder of a model and its table the page report.html, with --compare beside what other classifiers give on
-    the same rows.
+    For the folder of a model, or of any certified classifier, the page report.html. Give the table as well,
+    so that the page can show which errors were made and which columns matter; --compare adds what other
+    classifiers give on the same rows. For a study, finished or not, one page with all tables and figures;
+    README.md for a study that compares methods.
     """
     if (Path(study) / "certificate.json").is_file():
-        if data is None or plain or out is not None:
-            raise OptionError("The page of a model needs its table, and takes no option but --compare.")
-        return _of_model(Path(study), data, compare)
-    if data is not None or compare:
-        raise OptionError(f"{study} is not the folder of a model, so that there is nothing to compare.")
+        if plain or out is not None:
+            raise OptionError("The report of a model takes no option but --compare.")
+        if data is None and compare:
+            raise OptionError(
+                "--compare fits other classifiers, which needs the table: pbgnet report MODEL DATA."
+            )
+        return _of_model(Path(study), data, target, compare)
+    if data is not None or compare or target:
+        raise OptionError(f"{study} is not the folder of a model, leave out DATA, --target and --compare.")
     from pbgnet.experiments import COMPARISON, load_study, study_kind
 
     if study_kind(study) == COMPARISON:
@@ -98,30 +105,27 @@ def report(
     return Result({"study": name, "page": str(written.page), "files": list(map(str, written.files))}, show)
 
 
-def _of_model(folder: Path, data: Path, compare: bool) -> Result:
-    """Write the page of a model anew, and keep what other classifiers give."""
-    from pbgnet.certificates import load_certified, round_up
-    from pbgnet.report import write_report
+def _of_model(folder: Path, data: Path | None, targets: list[str] | None, compare: bool) -> Result:
+    """Write the report of a model again, and keep what other classifiers give."""
+    from dataclasses import replace
 
-    model = load_certified(folder)
-    reading = load_reading(folder, model)
-    if not reading.targets:
-        raise OptionError("The folder does not say which column holds the labels; train has not made it.")
-    frame, table = read_as_certified(model, GivenTables.of([data]), reading)
-    y = targets_of(frame, reading.targets, data)
-    compared = measure_comparison(model, table, y, data) if compare else load_comparison(folder, model)
-    tested = load_test_set(folder, model)
-    page = write_report(
-        folder / REPORT,
-        model,
-        load_history(folder),
-        table,
-        y,
-        tested=None if tested is None else tested.counts,
-        compared=None if compared is None else compared.named,
-    )
-    if compared is not None:
-        save_record(folder / COMPARED, COMPARED_SCHEMA, compared)
+    from pbgnet.certificates import load_certified, round_up
+    from pbgnet.files import write_whole
+    from pbgnet.report import REPORT, Kept, render_kept
+
+    certified = load_certified(folder)
+    kept, table, y = Kept.of_folder(folder, certified), None, None
+    if data is not None:
+        reading = load_reading(folder, certified).amended(targets)
+        if not reading.targets and certified.certificate.majority is not None:
+            raise OptionError("The folder does not say which column holds the labels; name it with --target.")
+        frame, table = read_as_certified(certified, GivenTables.of([data]), reading)
+        y = targets_of(frame, reading.targets, data) if reading.targets else None
+        if compare:
+            kept = replace(kept, compared=measure_comparison(certified, table, y, data))
+    page = write_whole(folder / REPORT, render_kept(certified, kept, table, y))
+    kept.write(folder)
+    compared = kept.compared
 
     def show() -> None:
         if compared is not None:

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.compared import load_comparison
 from pbgnet.cli.console import MOST_CLASSES, echo, pairs, show_certificate
 from pbgnet.cli.folder import load_reading
 from pbgnet.cli.options import Debug, Json, Model
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.tables import some
-from pbgnet.cli.tested import load_test_set
 
 if TYPE_CHECKING:
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim
@@ -82,7 +80,10 @@ def _result(
     payload: dict[str, Any],
 ) -> Result:
     """Add what is kept beside the certificate: the test set, and other classifiers."""
-    tested, compared = load_test_set(folder, loaded), load_comparison(folder, loaded)
+    from pbgnet.report import Kept
+
+    kept = Kept.of_folder(folder, loaded)
+    tested, compared = kept.tested, kept.compared
     payload["delta_plan"] = [share._asdict() for share in loaded.certificate.delta_plan.shares]
     payload["test"] = None if tested is None else tested.payload()
     payload["alternatives"] = None if compared is None else compared.payload()

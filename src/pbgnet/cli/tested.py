@@ -1,57 +1,24 @@
-"""How a model did on a test set, kept beside it: shown next to its bounds, and no part of the proof."""
+"""How a model does on a test set."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.folder import TableReading, features, load_record, reads_text
+from pbgnet.cli.folder import TableReading, features, reads_text
 from pbgnet.cli.label_columns import label_matrix
 from pbgnet.cli.tables import label_column
-from pbgnet.exceptions import DomainError, LabelError
-from pbgnet.records import Count, PositiveCount, Record
+from pbgnet.exceptions import LabelError
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions
-    from pbgnet.report import ErrorCount
-
-TEST_SET, TEST_SCHEMA = "test.json", "pbgnet-test"
-
-
-@dataclass(frozen=True)
-class Tested(Record):
-    """A count of errors on rows that should have had no part in anything."""
-
-    n_rows: PositiveCount
-    n_errors: Count
-    n_seen: Count  # rows whose features are those of a row of the training table
-    model: str  # fingerprint of the weights that answered, or of answers
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("n_errors", "n_seen"):
-            if getattr(self, name) > self.n_rows:
-                raise DomainError(
-                    f"{name} must be at most n_rows, got {getattr(self, name)} of {self.n_rows}."
-                )
-
-    @property
-    def counts(self) -> "ErrorCount":
-        """What is shown beside the bounds."""
-        from pbgnet.report import ErrorCount
-
-        return ErrorCount(self.n_errors, self.n_rows, self.n_seen)
-
-    def payload(self) -> dict[str, int]:
-        """Return the counts for machines."""
-        return {"rows": self.n_rows, "errors": self.n_errors, "rows_of_the_training_table": self.n_seen}
+    from pbgnet.report import TestSet
 
 
 def measure_test_set(
     model: "CertifiedModel | CertifiedPredictions", data: Path, reading: TableReading, answering: Any = None
-) -> Tested:
+) -> "TestSet":
     """Count the errors of a model on the rows of a table, read as its own table was.
 
     Rows of the training table among them are told, and not refused: of few columns with few values, fresh
@@ -63,6 +30,7 @@ def measure_test_set(
 
     from pbgnet.certificates import row_fingerprints
     from pbgnet.exceptions import PBGNetWarning, SeenTestRowsWarning
+    from pbgnet.report import TestSet, identity_of
 
     predictor: Any = model if answering is None else answering
     frame = reading.read(data, as_text=reads_text(predictor))
@@ -81,7 +49,7 @@ def measure_test_set(
             stacklevel=2,
         )
     wrong = sum(a != b for a, b in zip(answers.tolist(), truth.tolist(), strict=True))
-    return Tested(len(truth), wrong, n_seen, _identity(model))
+    return TestSet(len(truth), wrong, n_seen, identity_of(model))
 
 
 def _truth(
@@ -99,15 +67,3 @@ def _truth(
     if unknown := [label for label in dict.fromkeys(truth.tolist()) if label not in model.classes]:
         raise LabelError(f"The test set {data} holds the unknown label {unknown[0]!r:.60}.")
     return truth
-
-
-def load_test_set(folder: Path, model: "CertifiedModel | CertifiedPredictions") -> Tested | None:
-    """Return what was kept, or None if there is nothing or it is of another model."""
-    found = load_record(Tested, folder, TEST_SET, TEST_SCHEMA, "Remove it.")
-    return found if found is not None and found.model == _identity(model) else None
-
-
-def _identity(model: "CertifiedModel | CertifiedPredictions") -> str:
-    """Return the fingerprint of the weights, or of the answers of a classifier that is not stored."""
-    subject = model.certificate.subject
-    return str(getattr(subject, "posterior_weights", None) or getattr(subject, "answers", ""))

@@ -69,7 +69,7 @@ Groups = Annotated[
         "the held-out route. With --drop it is no feature.",
     ),
 ]
-OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together", "checkpoint")
+OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together", "checkpoint", "contact")
 """Options that are not of the classifier."""
 
 # Options by the name of the parameter they set: of all classifiers, and of networks alone.
@@ -213,6 +213,12 @@ Checkpoint = Annotated[
         "with the same result. Removed when the model is saved.",
     ),
 ]
+Contact = Annotated[
+    str | None,
+    typer.Option(
+        "--contact", metavar="TEXT", help="Whom to ask about the model, for the header of the report."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No stages, no progress bar, and no output but errors.")]
 
 
@@ -316,6 +322,7 @@ def train(
     no_header: NoHeader = False,
     decimal: DecimalSign = "auto",
     keep_ids: KeepIds = False,
+    contact: Contact = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,

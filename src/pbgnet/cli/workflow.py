@@ -7,21 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbgnet.cli.compared import (
-    COMPARED,
-    COMPARED_SCHEMA,
-    Comparison,
-    keep_classifier,
-    measure_comparison,
-    save_history,
-)
+from pbgnet.cli.compared import keep_classifier, measure_comparison
 from pbgnet.cli.console import echo, show_certificate
-from pbgnet.cli.folder import TableReading, check_new_folder, save_reading, save_record
+from pbgnet.cli.folder import TableReading, check_new_folder, save_reading
 from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.label_columns import targets_of
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, check_finite, some
-from pbgnet.cli.tested import TEST_SCHEMA, TEST_SET, Tested, measure_test_set
+from pbgnet.cli.tested import measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
 from pbgnet.stages import listening
 
@@ -30,9 +23,8 @@ if TYPE_CHECKING:
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, SplitRecord
     from pbgnet.preprocessing import TablePreprocessor
+    from pbgnet.report import Comparison, TestSet
     from pbgnet.training import Checkpoints
-
-REPORT = "report.html"
 
 FEW_CLASSES = 20
 """So many classes are taken for such, however few the rows."""
@@ -51,8 +43,8 @@ class Trained:
     folder: Path
     report: Path
     seconds: float
-    tested: Tested | None = None
-    compared: Comparison | None = None
+    tested: "TestSet | None" = None
+    compared: "Comparison | None" = None
 
     def payload(self) -> dict[str, Any]:
         """Return everything for machines."""
@@ -92,6 +84,7 @@ def train_model(
     groups: str | None = None,
     keep_together: str | None = None,
     checkpoint: Path | None = None,
+    contact: str | None = None,
     stages: Stages,
     **parameters: Any,
 ) -> Trained | None:
@@ -101,6 +94,7 @@ def train_model(
 
     `models` are names of other classifiers than our networks, of which cross-validation takes the best;
     `groups` is a column whose values are bounded apart, `keep_together` one whose equal values stay together.
+    `contact` is whom to ask, for the report.
     The cells of a CSV come as texts, and what a column holds is decided on the prior rows; the types of
     Parquet are in its schema, which no single row can change. What is being done is told to `stages`.
     """
@@ -118,11 +112,12 @@ def train_model(
 
     from pbgnet.certificates import CERTIFICATE, FOLDER_FILES
     from pbgnet.files import replace_folder, write_whole
+    from pbgnet.report import REPORT, About, Kept, render_kept
     from pbgnet.workers import joined
 
     reading, told = _with_groups(reading, frame, X, groups)
     rule = _together(keep_together, parameters)
-    with listening(stages), joined() as workers, _kept_in(checkpoint) as kept:
+    with listening(stages), joined() as workers, _kept_in(checkpoint) as checkpoints:
         pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, told, parameters)
         workers.barrier()  # nobody leaves while another waits for an answer
     if not workers.is_first:
@@ -130,21 +125,19 @@ def train_model(
     stages.begin("report")
     tested = None if test is None else measure_test_set(model, test, reading, pipeline if models else None)
     compared = measure_comparison(model, X, y, data.first) if compare else None
-    page = _page(model, history, X, y, tested, compared)
+    kept = Kept(About(data.title, contact), history, tested, compared)
+    # The table is the one of the fit: to look through all of it once more would take its time.
+    page = render_kept(model, kept, X, y, check_table=False)
     # Model, reading and report take their place together.
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
         _write(model, fresh)
         save_reading(fresh, reading, model)
-        save_history(fresh, history)
-        if tested is not None:
-            save_record(fresh / TEST_SET, TEST_SCHEMA, tested)
-        if compared is not None:
-            save_record(fresh / COMPARED, COMPARED_SCHEMA, compared)
+        kept.write(fresh)
         write_whole(fresh / REPORT, page)
     if keep is not None:
         keep_classifier(pipeline, keep, overwrite)
-    if kept is not None:
-        kept.remove()
+    if checkpoints is not None:
+        checkpoints.remove()
     stages.end()
     return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
 
@@ -156,22 +149,6 @@ def _kept_in(folder: Path | None) -> AbstractContextManager["Checkpoints | None"
     from pbgnet.training import checkpointing
 
     return checkpointing(folder, remove=False)
-
-
-def _page(
-    model: "CertifiedModel | CertifiedPredictions",
-    history: list[dict[str, Any]],
-    X: Any,  # noqa: N803
-    y: Any,
-    tested: Tested | None,
-    compared: Comparison | None,
-) -> str:
-    """Return the report, with what was counted on a test set and what other classifiers give."""
-    from pbgnet.report import render_report
-
-    counts, others = None if tested is None else tested.counts, None if compared is None else compared.named
-    # The table is the one of the fit: to look through all of it once more would take its time.
-    return render_report(model, history, X, y, tested=counts, compared=others, check_table=False)
 
 
 def _fit(

@@ -34,7 +34,6 @@ from pbgnet.certificates import (
     has_several_labels,
     label_names,
     read_groups,
-    save_predictions,
     verify,
 )
 from pbgnet.estimators.around_fit import (
@@ -374,9 +373,12 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
         """Recompute the certificate from the table given to fit, and ask the classifier again."""
         return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Write certificate and answers into a folder; the classifier is not stored, and yours to keep."""
-        save_predictions(self._require_fitted(), folder, overwrite=overwrite)
+    def save(self, folder: str | Path, *, overwrite: bool = False, **about: str | None) -> None:
+        """Write certificate, answers and report into a folder, not the classifier: keep it where you like.
+
+        `about` are `data` and `contact`, as in `CertifiedPredictions.save`.
+        """
+        self._require_fitted().save(folder, overwrite=overwrite, **about)
 
     def _require_fitted(self) -> CertifiedPredictions:
         check_is_fitted(self, "certified_predictions_")

@@ -2,6 +2,7 @@
 
 from pbgnet.pages.axis import Axis, tick_text
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
+from pbgnet.pages.difference import page_difference
 from pbgnet.pages.drawing import Drawing
 from pbgnet.pages.palette import LIGHT
 from pbgnet.pages.picture import render_picture
@@ -18,6 +19,7 @@ __all__ = [
     "label",
     "level_lines",
     "mark",
+    "page_difference",
     "plain_text",
     "render_page",
     "render_picture",

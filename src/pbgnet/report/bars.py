@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from pbgnet.certificates import Certificate, Claim, DisagreementSubject, round_up
 from pbgnet.pages import Axis, Chart, label, mark, tick_text
+from pbgnet.report.kept import ErrorCount
 
 MEASURED = "Measured on the certified rows"
 
@@ -23,20 +23,6 @@ class Bar:
     value: float
     text: str
     colour: str
-
-
-class ErrorCount(NamedTuple):
-    """Errors of a classifier on a test set, its rows, and how many of these are in the training table too."""
-
-    n_errors: int
-    n_rows: int
-    n_seen: int = 0
-
-    @property
-    def name(self) -> str:
-        """Words for it."""
-        seen = f", {self.n_seen} of them in the training table" if self.n_seen else ""
-        return f"Measured on {self.n_rows} test rows{seen}"
 
 
 def loss_bars(certificate: Certificate) -> list[Bar]:

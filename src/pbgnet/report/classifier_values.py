@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates import (
     Certificate,
@@ -16,24 +17,27 @@ from pbgnet.certificates import (
     target_values,
 )
 from pbgnet.report.answering import answering_chart, answering_numbers
-from pbgnet.report.bars import ErrorCount
 from pbgnet.report.class_facts import KeyNumber, error_words, listed, rate_numbers, routes, title, told_apart
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
 from pbgnet.report.group_chart import group_numbers
+from pbgnet.report.kept import ErrorCount
 from pbgnet.report.label_errors import label_errors
 
 
 def classifier_values(
-    certified: CertifiedPredictions, y: ArrayLike, tested: ErrorCount | None, others: Mapping[str, Claim]
+    certified: CertifiedPredictions,
+    y: ArrayLike | None,
+    tested: ErrorCount | None,
+    others: Mapping[str, Claim],
 ) -> dict[str, Any]:
-    """Return what the page shows, given the labels of the whole table; what only networks have is empty."""
+    """Return what the page shows; what only networks have, or only the labels tell, is empty.
+
+    `y` are the labels of the whole table, not needed where the rows were just certified.
+    """
     certificate, classes = certified.certificate, Classes(certified.classes)
     of_labels = certificate.of_labels
-    truth = target_values(y) if of_labels else classes.places(label_values(y), "y holds")
-    if certified.split is not None:
-        truth = truth[certified.split.certified_rows]
-    errors = label_errors if of_labels else confusion_matrix
+    truth, count = _truth(certified, classes, y), label_errors if of_labels else confusion_matrix
     return {
         "title": title(certified.classes, of_labels),
         "heading": "A classifier with a certificate",
@@ -46,7 +50,7 @@ def classifier_values(
         "comparison": comparison_charts(certificate, tested, others),
         "answering": answering_chart(certificate),
         "n_classes": len(classes),
-        "errors": errors(certificate, classes, truth, certified.predictions),
+        "errors": None if truth is None else count(certificate, classes, truth, certified.predictions),
         "effects": [],
         "curves": [],
         "phases": {},
@@ -62,6 +66,17 @@ def classifier_values(
             }.items()
         ],
     }
+
+
+def _truth(
+    certified: CertifiedPredictions, classes: Classes, y: ArrayLike | None
+) -> NDArray[np.int64] | None:
+    """Return the labels of the certified rows, in the form of the answers; None where they are not known."""
+    if y is None:
+        return certified.truth
+    of_labels = certified.certificate.of_labels
+    truth = target_values(y) if of_labels else classes.places(label_values(y), "y holds")
+    return truth if certified.split is None else truth[certified.split.certified_rows]
 
 
 def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from pbgnet.certificates import Certificate, Claim, round_up
 from pbgnet.pages import Chart
-from pbgnet.report.bars import ErrorCount, bar_chart, error_rate_bars, hamming_bars, loss_bars
+from pbgnet.report.bars import bar_chart, error_rate_bars, hamming_bars, loss_bars
+from pbgnet.report.kept import ErrorCount
 
 TRIVIAL = "The bound is trivial: nothing is proved. More rows, or a simpler network, may help."
 BEST = "No other route gives a smaller bound on the error rate."

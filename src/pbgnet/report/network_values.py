@@ -20,7 +20,6 @@ from pbgnet.certificates import (
 from pbgnet.exceptions import PBGNetWarning
 from pbgnet.networks import Code
 from pbgnet.report.answering import answering_chart, answering_numbers
-from pbgnet.report.bars import ErrorCount
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.class_facts import (
     KeyNumber,
@@ -31,23 +30,24 @@ from pbgnet.report.class_facts import (
     title,
     told_apart,
 )
+from pbgnet.report.columns import column_effects, effect_sections, points
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
 from pbgnet.report.curves import CURVES, PHASES, Record, curve_chart
-from pbgnet.report.effect_charts import effect_sections, points
-from pbgnet.report.effects import column_effects
 from pbgnet.report.group_chart import group_numbers
+from pbgnet.report.kept import ErrorCount
 from pbgnet.report.label_calibration import label_bins, label_margins, label_reliability
 from pbgnet.report.label_errors import label_errors
 
 MOST_LISTED = 40  # columns whose importance is told in numbers
+WITHOUT_ANSWERS: dict[str, Any] = {"errors": None, "margins": "", "reliability": {}, "bins": []}
 
 
 def network_values(
     model: CertifiedModel,
     history: Sequence[Record],
     X: Any,  # noqa: N803
-    y: ArrayLike,
+    y: ArrayLike | None,
     tested: ErrorCount | None,
     others: Mapping[str, Claim],
 ) -> dict[str, Any]:
@@ -55,7 +55,8 @@ def network_values(
     certificate = model.certificate
     answers, subject = _certified_answers(model, X, y), certificate.network
     of_labels = certificate.of_labels
-    hamming_loss = float(answers.wrong_labels.mean()) if of_labels else None
+    hamming_loss = float(answers.wrong_labels.mean()) if of_labels and answers is not None else None
+    of_answers = _values_of_labels if of_labels else _values_of_classes
     return {
         "title": title(model.classes, of_labels),
         "heading": "A classifier with a certificate",
@@ -67,12 +68,13 @@ def network_values(
         "proof_numbers": _proof_numbers(model),
         "comparison": comparison_charts(certificate, tested, others, hamming_loss),
         "answering": answering_chart(certificate),
-        **_effect_values(model, X),
+        **({"effects": []} if X is None else _effect_values(model, X)),
         "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
         "phases": {
             phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES
         },
-        **(_values_of_labels if of_labels else _values_of_classes)(model, answers),
+        **(WITHOUT_ANSWERS if answers is None else of_answers(model, answers)),
+        "n_classes": len(model.inputs.classes),
         "origin": _origin(model),
         "fingerprints": [
             (name.capitalize(), value or "not stated")
@@ -92,7 +94,6 @@ def _values_of_classes(model: CertifiedModel, answers: Answers) -> dict[str, Any
     bins = reliability_bins(model.inputs.shares(answers.output), right)
     classes = model.inputs.classes
     return {
-        "n_classes": n_classes,
         "errors": confusion_matrix(model.certificate, classes, answers.truth, answers.answered),
         "margins": margin_chart(answers.margins, right, n_classes),
         "reliability": {"Calibration": reliability_chart(bins, n_classes)},
@@ -105,7 +106,6 @@ def _values_of_labels(model: CertifiedModel, answers: Answers) -> dict[str, Any]
     labels = model.inputs.classes
     bins = label_bins(answers, labels.names)
     return {
-        "n_classes": len(labels),
         "errors": label_errors(model.certificate, labels, answers.truth, answers.answered),
         "margins": label_margins(answers),
         "reliability": {f"Calibration of {name}": chart for name, chart in label_reliability(bins).items()},
@@ -130,10 +130,10 @@ def _effect_values(model: CertifiedModel, X: Any) -> dict[str, Any]:  # noqa: N8
 def _certified_answers(
     model: CertifiedModel,
     X: Any,  # noqa: N803
-    y: ArrayLike,
-) -> Answers:
-    """Return what the model answers on the certified rows: known if it was just certified."""
-    if model.answers is not None:
+    y: ArrayLike | None,
+) -> Answers | None:
+    """Return what the model answers on the certified rows: known if just certified, or from the table."""
+    if model.answers is not None or X is None or y is None:
         return model.answers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made

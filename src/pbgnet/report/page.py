@@ -7,111 +7,209 @@ from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
-from pbgnet.certificates import CertifiedModel, CertifiedPredictions, Claim, describe_data
+from pbgnet.certificates import (
+    CERTIFICATE,
+    FOLDER_FILES,
+    CertifiedModel,
+    CertifiedPredictions,
+    Claim,
+    describe_data,
+    load_certified,
+    write_predictions,
+)
 from pbgnet.exceptions import DomainError, LabelError, ShapeError, UncertifiedError
-from pbgnet.files import as_path, write_whole
-from pbgnet.pages import render_page
-from pbgnet.report.bars import ErrorCount
+from pbgnet.files import as_path, replace_folder, write_whole
+from pbgnet.pages import page_difference, render_page
 from pbgnet.report.classifier_values import alternative_texts, classifier_values
 from pbgnet.report.comparison import verdict
 from pbgnet.report.curves import Record
 from pbgnet.report.group_chart import group_chart, group_rows
+from pbgnet.report.kept import About, ErrorCount, Kept
 from pbgnet.report.network_values import network_values
 from pbgnet.validation import check_kind, positive_int
 
+REPORT = "report.html"
 Tested = tuple[int, int] | tuple[int, int, int]
 
 
 def render_report(
-    model: CertifiedModel | CertifiedPredictions,
-    history: Sequence[Record],
-    X: Any,  # noqa: N803
-    y: ArrayLike,
+    certified: CertifiedModel | CertifiedPredictions,
+    X: Any = None,  # noqa: N803
+    y: ArrayLike | None = None,
     *,
+    history: Sequence[Record] = (),
     tested: Tested | None = None,
     compared: Mapping[str, Claim] | None = None,
+    about: About | None = None,
     check_table: bool = True,
 ) -> str:
-    """Return the report of a model as one HTML page, with no outside parts and no scripts.
+    """Return the report of a certified classifier as one HTML page that loads nothing and runs no scripts.
+
+    The page depends on the arguments only: no clock, no path and no setting of the machine is in it.
 
     Parameters
     ----------
-    model : CertifiedModel or CertifiedPredictions
-        Of a classifier that is known by its answers, there is less to show.
-    history : sequence of dict
-        The course of training, as estimators keep it in ``history_``; may be empty.
-    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
-        The whole table given to fit.
-    y : array_like, shape (N,); or several labels as 0 and 1, shape (N, L)
+    certified : CertifiedModel or CertifiedPredictions
+        What `certify`, or an estimator as `certified_model_` or `certified_predictions_`, returned.
+    X : DataFrame, ndarray or scipy sparse matrix, shape (N, d), optional
+        The whole table given to fit, or to `certify`. Without it, the page leaves out what only the rows
+        can tell: which errors were made, and which columns matter.
+    y : array_like, shape (N,); or several labels as 0 and 1, shape (N, L), optional
         Its labels.
+    history : sequence of dict, optional
+        How training went, as estimators keep it in ``history_``.
     tested : tuple of 2 or 3 int, optional
         Number of errors on a test set, of its rows, and of those of them that are rows of X as well; then
         shown beside the bounds.
     compared : mapping of str to Claim, optional
         What other classifiers give on the same rows, from `pbgnet.estimators.compare_classifiers`: shown as
-        alternatives, which are no claims of the certificate.
+        alternatives, which the certificate does not claim.
+    about : About, optional
+        Name of the data and contact, for the header.
     check_table : bool, default=True
-        Whether to see first that X and y are the table given to fit, which takes a walk through it; whoever
-        has just fitted on it knows.
+        Whether to check first that X and y are the table of the certificate, which takes one pass through
+        it.
 
     Raises
     ------
     UncertifiedError
-        If X and y are not the table given to fit.
+        If X and y are not the table of the certificate.
 
     Examples
     --------
-    >>> import numpy as np, torch
-    >>> from pbgnet.certificates import PriorRecord, certify_network
-    >>> from pbgnet.networks import AggregatedNetwork
-    >>> from pbgnet.report import render_report
-    >>> X, y = np.array([[1.0], [-1.0]] * 100), np.array(["yes", "no"] * 100)
-    >>> network = AggregatedNetwork([torch.tensor([[3.0]])], [torch.tensor([[0.0]])], intercept=False)
-    >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
-    ...                 prior_rows=[], certified_rows=range(200))
-    >>> model.certificate.statement in render_report(model, [], X, y)
-    True
+    >>> import numpy as np
+    >>> from pbgnet.certificates import certify
+    >>> from pbgnet.report import About, render_report
+    >>> X = np.array([[1.0], [-1.0]] * 100)
+    >>> certified = certify(lambda X: X[:, 0] > 0, X, X[:, 0] > 0)
+    >>> page = render_report(certified, X, X[:, 0] > 0, about=About(data="signs.csv"))
+    >>> certified.certificate.statement in page, "signs.csv" in page
+    (True, True)
     """
-    _check_arguments(model, history, tested)
-    if check_table:
-        _check_table(model, X, y)
+    _check_arguments(certified, history, tested)
+    if X is not None and check_table:
+        _check_table(certified, X, y)
     others, counted = dict(compared or {}), None if tested is None else ErrorCount(*tested)
-    if isinstance(model, CertifiedPredictions):
-        shown = classifier_values(model, y, counted, others)
+    if isinstance(certified, CertifiedPredictions):
+        shown = classifier_values(certified, None if X is None else y, counted, others)
     else:
-        shown = network_values(model, history, X, y, counted, others)
+        shown = network_values(certified, history, X, y, counted, others)
     return render_page(
         __file__,
-        version=model.certificate.versions.pbgnet,
-        certificate=model.certificate,
-        verdict=verdict(model.certificate, others),
-        groups=group_chart(model.certificate),
-        group_rows=group_rows(model.certificate),
-        plan=model.certificate.delta_plan,
+        version=certified.certificate.versions.pbgnet,
+        certificate=certified.certificate,
+        verdict=verdict(certified.certificate, others),
+        groups=group_chart(certified.certificate),
+        group_rows=group_rows(certified.certificate),
+        plan=certified.certificate.delta_plan,
         alternatives=[alternative_texts(name, claim) for name, claim in others.items()],
+        about=about or About(),
         **shown,
     )
 
 
 def write_report(
     path: str | os.PathLike[str],
-    model: CertifiedModel | CertifiedPredictions,
-    history: Sequence[Record],
-    X: Any,  # noqa: N803
-    y: ArrayLike,
-    *,
-    tested: Tested | None = None,
-    compared: Mapping[str, Claim] | None = None,
+    certified: CertifiedModel | CertifiedPredictions,
+    X: Any = None,  # noqa: N803
+    y: ArrayLike | None = None,
+    **shown: Any,
 ) -> Path:
-    """Write the report into a file, whole or not at all; see `render_report`."""
-    target = as_path(path)
-    return write_whole(target, render_report(model, history, X, y, tested=tested, compared=compared))
+    """Write the report into a file, whole or not at all; for the parameters see `render_report`."""
+    return write_whole(as_path(path), render_report(certified, X, y, **shown))
 
 
-def _check_arguments(model: object, history: object, tested: object) -> None:
-    """Raise for what is no model, no course of training, or no count of errors."""
+def render_kept(
+    certified: CertifiedModel | CertifiedPredictions,
+    kept: Kept,
+    X: Any = None,  # noqa: N803
+    y: ArrayLike | None = None,
+    *,
+    check_table: bool = True,
+) -> str:
+    """Return the report of a certified classifier with what is kept beside it; see `render_report`."""
+    return render_report(
+        certified,
+        X,
+        y,
+        history=kept.history,
+        tested=None if kept.tested is None else kept.tested.counts,
+        compared=None if kept.compared is None else kept.compared.named,
+        about=kept.about,
+        check_table=check_table,
+    )
+
+
+def render_folder(
+    folder: str | os.PathLike[str],
+    X: Any = None,  # noqa: N803
+    y: ArrayLike | None = None,
+    *,
+    check_table: bool = True,
+) -> str:
+    """Return the report of what is saved in a folder, as its ``report.html`` should read.
+
+    Parameters
+    ----------
+    folder : path
+        Of a model, or of the certificate of any classifier.
+    X, y, check_table
+        As for `render_report`.
+    """
+    path = as_path(folder)
+    certified = load_certified(path)
+    return render_kept(certified, Kept.of_folder(path, certified), X, y, check_table=check_table)
+
+
+def report_difference(
+    folder: str | os.PathLike[str],
+    X: Any = None,  # noqa: N803
+    y: ArrayLike | None = None,
+    *,
+    check_table: bool = True,
+) -> str | None:
+    """Say how the ``report.html`` in a folder differs from what would be written today.
+
+    Parameters
+    ----------
+    folder, X, y, check_table
+        As for `render_folder`. A page that was written without the table is compared with such a one.
+
+    Returns
+    -------
+    str or None
+        "" if it does not differ, and None if there is no report.
+    """
+    page = as_path(folder) / REPORT
+    if not page.is_file():
+        return None
+    found = page.read_bytes().decode("utf-8", "replace")
+    difference = page_difference(found, render_folder(folder, X, y, check_table=check_table), "columns")
+    if difference and X is not None and found == render_folder(folder):
+        return ""
+    return difference
+
+
+def save_certified(
+    certified: CertifiedPredictions,
+    folder: str | os.PathLike[str],
+    *,
+    about: About | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write certificate, answers and report into a folder, all or nothing; `CertifiedPredictions.save`."""
+    kept = Kept(about or About())
+    with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
+        write_predictions(certified, fresh)
+        kept.write(fresh)
+        write_whole(fresh / REPORT, render_kept(certified, kept))
+    return Path(folder).absolute()
+
+
+def _check_arguments(certified: object, history: object, tested: object) -> None:
+    """Raise for anything but a certified classifier, records of training and counts of errors."""
     advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
-    check_kind("model", model, CertifiedModel, CertifiedPredictions, advice=advice)
+    check_kind("certified", certified, CertifiedModel, CertifiedPredictions, advice=advice)
     check_kind("history", history, list, tuple)
     for record in cast("Sequence[object]", history):
         check_kind("A record of the history", record, Mapping)
@@ -130,13 +228,14 @@ def _check_arguments(model: object, history: object, tested: object) -> None:
 def _check_table(
     model: CertifiedModel | CertifiedPredictions,
     X: Any,  # noqa: N803
-    y: ArrayLike,
+    y: ArrayLike | None,
 ) -> None:
     """Raise `UncertifiedError` unless a table is the one that the certificate speaks of."""
-    if y is None:
-        raise LabelError("A report needs the labels of the table given to fit; y is None.")
     stated, found = model.certificate.fingerprints, describe_data(X, y)
-    if (stated.features, stated.labels) != (found.features, found.labels):
+    if y is None and stated.labels is not None:
+        raise LabelError("A report needs the labels of the table given to fit; y is None.")
+    labels = None if y is None else found.labels
+    if (stated.features, stated.labels) != (found.features, labels):
         raise UncertifiedError(
             "X and y are not the table that the certificate speaks of; pass the whole table given to fit."
         )

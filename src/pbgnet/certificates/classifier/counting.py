@@ -198,7 +198,7 @@ def certify(
         fingerprints=facts.exact,
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, losses=losses)
+    return CertifiedPredictions(certificate, known.labels, predictions, losses=losses, truth=truth)
 
 
 def _certify_labels(
@@ -232,4 +232,4 @@ def _certify_labels(
         majority=counted.majority(truth[:0]),
         subject=ClassifierSubject(fingerprint_predictions(names.labels, counted.predictions)),
     )
-    return CertifiedPredictions(certificate, names.labels, counted.predictions)
+    return CertifiedPredictions(certificate, names.labels, counted.predictions, truth=truth)

@@ -125,7 +125,9 @@ def certify_fitted(
         never_answered=never_answered(known.names, truth, predictions),
         majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y holds"), truth),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, split=split, scores=scores)
+    return CertifiedPredictions(
+        certificate, known.labels, predictions, split=split, scores=scores, truth=truth
+    )
 
 
 def _told_apart(
@@ -174,7 +176,7 @@ def _certify_labels(
         never_answered=counted.never_answered,
         majority=counted.majority(labels[split.prior_rows]),
     )
-    return CertifiedPredictions(certificate, names.labels, counted.predictions, split=split)
+    return CertifiedPredictions(certificate, names.labels, counted.predictions, split=split, truth=truth)
 
 
 def _count_duplicates(rows: LabelledRows, split: Split) -> int:

@@ -1,7 +1,7 @@
 """The certificate of a classifier that is not stored itself, with what it answered on the rows."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,6 +96,9 @@ class CertifiedPredictions:
     split : Split or None
         Rows of the table that the classifier was fitted on, and rows it answered on, where these are parts
         of one table; see `certify_fitted`.
+    truth : ndarray of int64, shape (n,) or (n, L), or None
+        The labels of these rows, in the form of `predictions`, where they were just certified. They are not
+        stored: a report of what was loaded needs the table again.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class CertifiedPredictions:
     losses: RowLosses | None = None
     split: Split | None = None
     scores: RowScores | None = None
+    truth: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         classes = Classes(tuple(self.classes)).labels
@@ -259,11 +263,34 @@ class CertifiedPredictions:
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
 
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write certificate and answers into a folder; see `save_predictions`."""
-        from pbgnet.certificates.store import save_predictions
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        data: str | None = None,
+        contact: str | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the certificate, the answers and a report for people into a folder, all or nothing.
 
-        return save_predictions(self, folder, overwrite=overwrite)
+        Parameters
+        ----------
+        folder : path
+        data : str, optional
+            Name of the data, for the header of the report.
+        contact : str, optional
+            Whom to ask about the classifier, for the same place.
+        overwrite : bool, default=False
+            As in `save_model`.
+
+        Returns
+        -------
+        Path
+            The folder, with ``certificate.json``, ``predictions.json`` and ``report.html``.
+        """
+        from pbgnet.report import About, save_certified
+
+        return save_certified(self, folder, about=About(data, contact), overwrite=overwrite)
 
 
 def fingerprint_predictions(

@@ -146,4 +146,4 @@ def certify_selective(
         fingerprints=facts.exact,
         subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, scores=sureness)),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, scores=sureness)
+    return CertifiedPredictions(certificate, known.labels, predictions, scores=sureness, truth=truth)

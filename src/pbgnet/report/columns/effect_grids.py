@@ -21,7 +21,7 @@ def number_text(value: float) -> str:
 
     Examples
     --------
-    >>> from pbgnet.report.effect_grids import number_text
+    >>> from pbgnet.report.columns.effect_grids import number_text
     >>> number_text(43.5), number_text(0.0875500001), number_text(189778.5)
     ('43.5', '0.08755', '189778')
     """

@@ -18,7 +18,7 @@ from pbgnet.certificates import CertifiedModel
 from pbgnet.exceptions import PBGNetWarning
 from pbgnet.networks import prepare_rows
 from pbgnet.preprocessing import BinnedTable, take_rows
-from pbgnet.report.effect_grids import Grid, coded_grids, plain_grids
+from pbgnet.report.columns.effect_grids import Grid, coded_grids, plain_grids
 
 MOST_COLUMNS = 6
 """So many columns are shown, those that matter most."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pbgnet.pages import Axis, Chart, Mark, label, mark, tick_text
 from pbgnet.report.class_facts import short
-from pbgnet.report.effects import Effect, Effects
+from pbgnet.report.columns.effects import Effect, Effects
 
 WIDTH, HEIGHT = 300, 240
 LEFT, RIGHT, TOP, BOTTOM = 40, 294, 26, 200
@@ -126,7 +126,7 @@ def points(change: float, *, sign: bool = True) -> str:
 
     Examples
     --------
-    >>> from pbgnet.report.effect_charts import points
+    >>> from pbgnet.report.columns.effect_charts import points
     >>> points(0.1234), points(-0.004), points(0.05, sign=False)
     ('+12.3 points', '\N{MINUS SIGN}0.4 points', '5.0 points')
     """

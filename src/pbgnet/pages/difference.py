@@ -1,0 +1,75 @@
+"""Where a page differs from what would be written today."""
+
+import difflib
+import itertools
+import re
+from html import unescape
+
+NUMBER = re.compile(r"[\u2212-]?\d+(?:\.\d+)?")
+LONGEST = 60
+"""So much of a difference is shown."""
+
+
+def page_difference(found: str, expected: str, approximate: str = "") -> str:
+    """Say where a page differs from another; "" where it does not.
+
+    Parameters
+    ----------
+    found, expected : str
+        HTML pages.
+    approximate : str, optional
+        The id of a section whose numbers may differ in their last digit: they were computed in single
+        precision, which another machine rounds otherwise.
+
+    Examples
+    --------
+    >>> from pbgnet.pages import page_difference
+    >>> page_difference("<p>at most 1.1 %</p>", "<p>at most 31.1 %</p>")
+    "'at most 1.1 %' stands where 'at most 31.1 %' is expected"
+    """
+    if found == expected:
+        return ""
+    pairs = itertools.zip_longest(_divided(found, approximate), _divided(expected, approximate), fillvalue="")
+    for k, (ours, theirs) in enumerate(pairs):
+        if ours != theirs and not (k == 1 and _nearly(ours, theirs)):
+            return _first(ours, theirs)
+    return ""
+
+
+def _divided(page: str, name: str) -> list[str]:
+    """Return a page before, in and after a section; all of it where there is no such section."""
+    start = page.find(f'<section id="{name}">') if name else -1
+    end = page.find("</section>", start)
+    return [page] if start < 0 or end < 0 else [page[:start], page[start:end], page[end:]]
+
+
+def _nearly(found: str, expected: str) -> bool:
+    """Whether texts are equal but for the last digits of numbers."""
+    if NUMBER.sub("0", found) != NUMBER.sub("0", expected):
+        return False
+    return all(
+        len(ours.partition(".")[2]) == len(theirs.partition(".")[2])
+        and abs(_whole(ours) - _whole(theirs)) <= 1
+        for ours, theirs in zip(NUMBER.findall(found), NUMBER.findall(expected), strict=True)
+    )
+
+
+def _whole(number: str) -> int:
+    return int(number.replace("\N{MINUS SIGN}", "-").replace(".", ""))
+
+
+def _first(found: str, expected: str) -> str:
+    """Show the first lines that differ, as a reader sees them."""
+    read, wanted = _read(found), _read(expected)
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, read, wanted, autojunk=False).get_opcodes():
+        if kind != "equal":
+            ours, theirs = (" ".join(part)[:LONGEST] for part in (read[a:b], wanted[c:d]))
+            if not theirs:
+                return f"{ours!r} stands there and is not expected"
+            return f"{ours!r} stands where {theirs!r} is expected" if ours else f"{theirs!r} is missing"
+    return "its marks differ, not its words"
+
+
+def _read(page: str) -> list[str]:
+    words = re.split(r"<[^>]*>|\n", page)
+    return [unescape(line.strip()) for line in words if line.strip()]
