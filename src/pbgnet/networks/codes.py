@@ -297,7 +297,7 @@ def read_code(data: object) -> AnyCode:
 
 
 DEFAULT_CODE = "hadamard"
-"""What is used unless another one is asked for; docs/training.md has the measurements."""
+"""What is used unless another one is asked for; docs/reference/training.md has the measurements."""
 
 
 def make_code(code: str | ArrayLike | Code, n_classes: int) -> Code:
