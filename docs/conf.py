@@ -63,7 +63,15 @@ toc_object_entries = False
 viewcode_line_numbers = False
 
 html_math_renderer = "mathml"
-html_theme = os.environ.get("THEME", "furo")
+html_theme = os.environ.get("THEME", "pydata_sphinx_theme")
+html_theme_options = {
+    "collapse_navigation": True,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "footer_start": [],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
 html_title = "pbgnet"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
