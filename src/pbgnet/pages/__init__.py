@@ -1,6 +1,7 @@
-"""HTML pages that load nothing and run nothing: layout, colours, charts, and everything escaped."""
+"""HTML pages and cards that load nothing and run nothing: layout, colours, charts, and everything escaped."""
 
 from pbgnet.pages.axis import Axis, tick_text
+from pbgnet.pages.card import Bar, Card, Check, Checks, render_card
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
 from pbgnet.pages.difference import page_difference
 from pbgnet.pages.drawing import Drawing
@@ -12,7 +13,11 @@ __all__ = [
     "LIGHT",
     "SUBSCRIPT",
     "Axis",
+    "Bar",
+    "Card",
     "Chart",
+    "Check",
+    "Checks",
     "Drawing",
     "Mark",
     "fill",
@@ -21,6 +26,7 @@ __all__ = [
     "mark",
     "page_difference",
     "plain_text",
+    "render_card",
     "render_page",
     "render_picture",
     "tick_text",

@@ -131,7 +131,7 @@ class CertifiedModel:
     def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the label of each row that the certificate lets the vote answer, and None for the others.
 
-        Rows are answered whose score, |G| for two classes and the lead over the next class for more, is at
+        Rows are answered whose score, `|G|` for two classes and the lead over the next class for more, is at
         least `certificate.threshold`. The array is one of objects, so that a row without an answer cannot be
         taken for one that has it; `predict` answers all rows.
 
@@ -192,6 +192,10 @@ class CertifiedModel:
                 "the list of prior or certified rows in model.safetensors was changed",
             ),
         }
+
+    def _repr_html_(self) -> str:
+        """Return the card of the certificate, which notebooks show."""
+        return self.certificate._repr_html_()
 
     def mismatch(self) -> str:
         """Return where the model is not what its certificate speaks of; "" if it is.
