@@ -19,6 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each room may import from the rooms before it, and everybody from the foundations.
 ROOMS = [
+    "pages",
     "preprocessing",
     "sources",
     "datasets",
@@ -30,7 +31,6 @@ ROOMS = [
     "export",
     "training",
     "estimators",
-    "pages",
     "planning",
     "monitoring",
     "experiments",

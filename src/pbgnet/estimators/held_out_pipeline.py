@@ -45,7 +45,7 @@ from pbgnet.estimators.around_fit import (
 )
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
 from pbgnet.estimators.folds import Folds, check_learnable
-from pbgnet.estimators.predictor import TakesTables
+from pbgnet.estimators.predictor import ShowsCertificate, TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
     FittedClassifier,
@@ -78,7 +78,7 @@ def _answers_by(method: str) -> Any:
     return available_if(check)
 
 
-class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any classifier, fitted with its preprocessing on rows set apart, certified by a count on the others.
 
     The rows are set apart as by `CertifiedPipeline`: drawn from the seed and the rows as a set, or as

@@ -1,6 +1,7 @@
-"""HTML pages that load nothing and run nothing: layout, colours, charts, and everything escaped."""
+"""HTML pages and cards that load nothing and run nothing: layout, colours, charts, and everything escaped."""
 
 from pbgnet.pages.axis import Axis, tick_text
+from pbgnet.pages.card import Bar, Card, Check, Checks, render_card
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
 from pbgnet.pages.drawing import Drawing
 from pbgnet.pages.palette import LIGHT
@@ -11,7 +12,11 @@ __all__ = [
     "LIGHT",
     "SUBSCRIPT",
     "Axis",
+    "Bar",
+    "Card",
     "Chart",
+    "Check",
+    "Checks",
     "Drawing",
     "Mark",
     "fill",
@@ -19,6 +24,7 @@ __all__ = [
     "level_lines",
     "mark",
     "plain_text",
+    "render_card",
     "render_page",
     "render_picture",
     "tick_text",

@@ -258,6 +258,10 @@ class CertifiedPredictions:
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
 
+    def _repr_html_(self) -> str:
+        """Return the card of the certificate, which notebooks show."""
+        return self.certificate._repr_html_()
+
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write certificate and answers into a folder; see `save_predictions`."""
         from pbgnet.certificates.store import save_predictions

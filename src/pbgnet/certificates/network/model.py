@@ -193,6 +193,10 @@ class CertifiedModel:
             ),
         }
 
+    def _repr_html_(self) -> str:
+        """Return the card of the certificate, which notebooks show."""
+        return self.certificate._repr_html_()
+
     def mismatch(self) -> str:
         """Return where the model is not what its certificate speaks of; "" if it is.
 

@@ -68,10 +68,18 @@ class VerificationStep:
             raise DomainError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r:.40}.")
         object.__setattr__(self, "ok", self.status != "failed")
 
+    @property
+    def told(self) -> str:
+        """What there is to say besides the name: what was found instead, why, or what is taken on trust."""
+        if self.ok:
+            return self.detail
+        told = f"expected {self.expected}, found {self.found}"
+        return f"{told} ({self.detail})" if self.detail else told
+
     def __str__(self) -> str:
         line = f"[{STATUSES[self.status]}] {self.name}"
         if not self.ok:
-            line += f": expected {self.expected}, found {self.found}"
+            return f"{line}: {self.told}"
         return f"{line} ({self.detail})" if self.detail else line
 
 
@@ -116,6 +124,20 @@ class VerificationReport:
 
     def _with_status(self, status: str) -> tuple[VerificationStep, ...]:
         return tuple(step for step in self.steps if step.status == status)
+
+    def _repr_html_(self) -> str:
+        """Return the list with ticks that notebooks show: failures first, what was recomputed folded."""
+        from pbgnet.pages import Card, Check, Checks, render_card  # the template engine is for notebooks only
+
+        headings = {"failed": "Failed", "trusted": "Taken on trust", "ok": "Recomputed"}
+        lists = []
+        for status, heading in headings.items():
+            steps = self._with_status(status)
+            checks = tuple(Check(status, step.name, step.told) for step in steps)
+            if checks:
+                lists.append(Checks(f"{heading}: {len(checks)}", checks, unfolded=status != "ok"))
+        card = Card(headline=self.summary, tone="good" if self.ok else "bad", lists=tuple(lists))
+        return render_card(card)
 
     def __str__(self) -> str:
         # A name in the data that holds the end of a line must not look like a line of the report.
