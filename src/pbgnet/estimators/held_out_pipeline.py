@@ -127,6 +127,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
     prior_rows_, certified_rows_ : ndarray of int64
     classes_ : ndarray
     n_features_in_ : int
+        Columns of the table given to fit.
     feature_names_in_ : ndarray of str
         Where the table has column names.
 

@@ -160,7 +160,9 @@ class PBGNetClassifier(CertifiedClassifier):
     classes_ : ndarray of shape (n_classes,)
         All labels given to fit.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Columns of the table given to fit.
+    feature_names_in_ : ndarray of str
+        Their names, where it had any.
     prior_rows_, certified_rows_ : ndarray of int
         The split of the rows given to fit.
 

@@ -180,7 +180,7 @@ class Code:
         return np.asarray(scores[:, -1] - scores[:, -2])
 
     def sureness(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how sure the answer is: |G| for two classes, the lead over the next for more; shape (n,)."""
+        """Return how sure the answer is: `|G|` for two classes, the lead over the next for more."""
         gaps = self.gaps(output)
         return gaps / 2.0 if self.n_classes == 2 else gaps
 

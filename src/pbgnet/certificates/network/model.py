@@ -131,7 +131,7 @@ class CertifiedModel:
     def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the label of each row that the certificate lets the vote answer, and None for the others.
 
-        Rows are answered whose score, |G| for two classes and the lead over the next class for more, is at
+        Rows are answered whose score, `|G|` for two classes and the lead over the next class for more, is at
         least `certificate.threshold`. The array is one of objects, so that a row without an answer cannot be
         taken for one that has it; `predict` answers all rows.
 
