@@ -30,7 +30,7 @@ def test_a_worker_that_is_killed_is_named_and_the_others_end(capfd, monkeypatch)
     program = "os.kill(os.getpid(), signal.SIGKILL) if rank == '1' else time.sleep(60)"
     since = time.monotonic()
     assert launch(worker(program), 2) == 128 + signal.SIGKILL
-    assert time.monotonic() - since < 20
+    assert time.monotonic() - since < 50  # and not the 60 of the other
     assert "worker 1 was ended by signal 9 (SIGKILL)" in capfd.readouterr().err
 
 
@@ -55,7 +55,7 @@ def test_a_request_to_end_is_passed_on():
         assert process.stdout is not None
         assert {process.stdout.readline(), process.stdout.readline()} == {"0\n", "1\n"}
         process.terminate()
-        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+        assert process.wait(timeout=50) == 128 + signal.SIGTERM
 
 
 @pytest.fixture

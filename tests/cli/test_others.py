@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -34,14 +33,15 @@ def test_help_does_not_wait_for_heavy_imports():
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "pbgnet", "--help"], check=True, capture_output=True, timeout=60
-        )
-        times.append(time.perf_counter() - start)
-    assert min(times) < 1.0
+    program = (
+        "import atexit, runpy, time\n"
+        "atexit.register(lambda: print(time.process_time()))\n"
+        "runpy.run_module('pbgnet', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert float(done.stdout.splitlines()[-1]) < 1.0  # seconds of the processor: others may use it too
 
 
 def test_version(run):
