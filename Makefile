@@ -16,6 +16,8 @@ BENCH_ARGS ?= --write
 # Worlds of each kind that `make soundness` draws, and seconds that `make fuzz` takes.
 WORLDS ?= 300
 SECONDS ?= 300
+# Where a tag is released, such as v0.1.0: `make release-check` then compares it with the version.
+TAG ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz release-check lint format clean
@@ -56,7 +58,7 @@ bench-tables: $(VENV)/.test ## compare the default classifier with others on ord
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy $(BENCH_TABLES_ARGS)
 
 release-check: $(VENV)/.release ## build wheel and sdist into dist/, check them, and run the demo from the wheel alone
-	$(BIN)/python -m checks.release
+	$(BIN)/python -m checks.release $(if $(TAG),--tag $(TAG))
 
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .
