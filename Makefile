@@ -18,7 +18,7 @@ WORLDS ?= 300
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz docs lint format clean
+.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz docs release-check lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ docs: $(VENV)/.docs ## build the site into build/docs, run its examples and chec
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -W --keep-going --quiet docs build/docs
 	$(BIN)/python docs/check_pages.py build/docs
 
+release-check: $(VENV)/.release ## build wheel and sdist into dist/, check them, and run the demo from the wheel alone
+	$(BIN)/python -m checks.release
+
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -84,7 +87,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[cli]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.release: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
 	@touch $@ $(VENV)/.core
 

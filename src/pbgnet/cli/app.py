@@ -24,7 +24,6 @@ from pbgnet.cli.verify import verify
 app = typer.Typer(
     name="pbgnet",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 not verified, 2 bad input or options, 3 a file problem, 4 a bug, "
