@@ -348,7 +348,7 @@ def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
             "label of row 1 .* when the certificate was made",
         ),
         (lambda t: t.drop(index=16), "data: number of rows", "1 row missing. Row 17 of the certified table"),
-        (lambda t: pd.concat([t, t.iloc[4:5]]), "data: number of rows", "Row 121 of this table repeats row 5"),
+        (lambda t: pd.concat([t, t.iloc[4:5]]), "data: number of rows", "Row 121 .* repeats row 5"),
         (lambda t: t.iloc[[1, 0, *range(2, 120)]], "data: features", "another order. Rows 1, 2 "),
         (lambda t: t.rename(columns={"size": "sizes"}), "data: columns", "'size' is missing; .* 'sizes'"),
         (lambda t: t.drop(columns="size"), "data: columns", "Column 'size' is missing"),
