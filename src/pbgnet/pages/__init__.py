@@ -1,6 +1,7 @@
 """HTML pages that load nothing and run nothing: layout, colours, charts, and everything escaped."""
 
 from pbgnet.pages.axis import Axis, tick_text
+from pbgnet.pages.bars import Bar, Bars
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
 from pbgnet.pages.difference import page_difference
 from pbgnet.pages.drawing import Drawing
@@ -12,6 +13,8 @@ __all__ = [
     "LIGHT",
     "SUBSCRIPT",
     "Axis",
+    "Bar",
+    "Bars",
     "Chart",
     "Drawing",
     "Mark",
