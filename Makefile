@@ -18,7 +18,7 @@ WORLDS ?= 300
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz lint format clean
+.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz release-check lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ fuzz: $(VENV)/.test ## load and verify damaged and forged model folders; SECONDS
 bench-tables: $(VENV)/.test ## compare the default classifier with others on ordinary tables, and write results/tables (an hour)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy $(BENCH_TABLES_ARGS)
 
+release-check: $(VENV)/.release ## build wheel and sdist into dist/, check them, and run the demo from the wheel alone
+	$(BIN)/python -m checks.release
+
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -79,7 +82,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[cli]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.release: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
 	@touch $@ $(VENV)/.core
 

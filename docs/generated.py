@@ -42,7 +42,8 @@ def with_part(page: Path, name: str, content: str) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the files that hold generated parts, with what they should contain."""
-    certificates, declaration = PROJECT / "docs" / "certificates.md", PROJECT / "docs" / "declaration.md"
+    docs = PROJECT / "docs"
+    certificates, declaration = docs / "reference" / "certificates.md", docs / "how-to" / "declare.md"
     schema = PROJECT / "src" / "pbgnet" / "certificates" / "format" / "certificate-1.schema.json"
     return {
         certificates: with_part(certificates, "routes", routes_table()),

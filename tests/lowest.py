@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
 BOUND = re.compile(r"([A-Za-z0-9_.-]+)(\[[a-z,]*\])?(?:>=([0-9.]+))?")
-OWN_TOOLS = {"mypy", "ruff"}  # linters do not meet users; `constraints.txt` pins them
+OWN_TOOLS = {"build", "mypy", "ruff", "twine"}  # of developers: they are no part of what users run
 # The builds of older versions bring gigabytes for GPUs along: torch is tested as `constraints.txt` has it.
 TESTED_AS_PINNED = {"torch"}
 

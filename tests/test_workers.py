@@ -14,7 +14,7 @@ import pbgnet.workers
 from pbgnet.exceptions import WorkersDifferError
 from pbgnet.workers import current_workers, joined
 
-pbgnet.workers.PATIENCE = 2.0
+pbgnet.workers.PATIENCE = 5.0
 
 with joined() as workers:
     assert current_workers() is workers
@@ -24,7 +24,7 @@ with joined() as workers:
     assert rows.tolist() == [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
     span = workers.span(5)
     assert workers.gather_rows(torch.tensor(span)).tolist() == [0, 1, 2, 3, 4]
-    time.sleep(4 * workers.rank)  # longer than a sum may take
+    time.sleep(8 * workers.rank)  # longer than a sum may take
     workers.check_alike({"the rows": "alike"})
     workers.barrier()
     try:

@@ -29,8 +29,11 @@ class SecondDerivativeError(PBGNetError, NotImplementedError):
     """A second derivative was asked of a function that has a first one only."""
 
 
-class UncertifiedError(PBGNetError, RuntimeError):
-    """A proof was asked of something that has none, such as the error of a random estimate."""
+class UncertifiedError(PBGNetError, RuntimeError, AttributeError):
+    """A proof was asked of something that has none, such as the error of a random estimate.
+
+    It is an ``AttributeError`` as well: an estimator without a certificate has no `certificate_`.
+    """
 
 
 class UnknownNameError(PBGNetError, ValueError):

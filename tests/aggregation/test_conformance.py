@@ -49,6 +49,7 @@ class TestMonteCarlo(AggregationConformance):
     backends = ("torch", "triton")
     mean_gradient_at_corners = False
     n_samples = 10_000
+    largest_error = 0.06
 
     def make(self, device: str) -> Aggregation:
         return MonteCarlo(self.n_samples, torch.Generator(device).manual_seed(1))
@@ -60,6 +61,19 @@ class TestMonteCarlo(AggregationConformance):
         # Second moments: 1 / (1 - g^2) <= 2.8 per neuron for a mean (Eq. 14), 2 / (pi d) per example
         # for a weight (Eq. 15); estimates of different examples are independent.
         return 1.7 * weight.shape[-2] * self.value_tolerance(weight) + n**0.5 * self.value_tolerance(weight)
+
+
+def test_a_method_whose_error_bound_says_nothing_does_not_pass() -> None:
+    class Vacuous(Enumeration):
+        def error_bound(self, weight: Tensor) -> Tensor:
+            return torch.full(weight.shape[:-1], 2.0, dtype=torch.float64)
+
+    class OfVacuous(AggregationConformance):
+        def make(self, device: str) -> Aggregation:
+            return Vacuous()
+
+    with pytest.raises(AssertionError, match=r"Vacuous accepts errors up to 2.*useful"):
+        OfVacuous().test_error_bound_is_useful(1.0, torch.float64, "cpu")
 
 
 def test_every_registered_method_is_covered() -> None:

@@ -1,12 +1,14 @@
 """Small certified models on mixed tables, made in a moment, and a classifier that reads its answers."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
 import torch
 
 from pbgnet.certificates import ROUTES, Foresight, PriorRecord, certify_network, make_claim
+from pbgnet.certificates import verify as verify_until_failure
 from pbgnet.certificates.routes import Measured
 from pbgnet.networks import AggregatedNetwork, initial_weights
 from pbgnet.preprocessing import TablePreprocessor
@@ -71,6 +73,10 @@ def claim_of(losses, delta, route="betting"):
     measured = Measured(np.zeros(losses.values.size, dtype=bool), losses.values)
     settings = ROUTES[route].plan(Foresight(measured.n, delta))
     return make_claim("classifier", route, measured, settings, delta=delta, quantity=losses.quantity)
+
+
+verify = functools.partial(verify_until_failure, every_step=True)
+"""Verification whose steps are tested one by one: what fails first does not hide the others."""
 
 
 def failed(report):

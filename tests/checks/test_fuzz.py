@@ -11,7 +11,7 @@ from checks.originals import ORIGINALS
 
 from pbgnet.certificates import CertifiedModel
 from pbgnet.certificates.verification import steps
-from pbgnet.certificates.verification.cases import Outcome
+from pbgnet.certificates.verification.outcomes import Outcome
 
 CORPUS = read_corpus(Path(__file__).with_name("corpus.jsonl"))
 

@@ -1,4 +1,4 @@
-"""The example of docs/command-line.md does what it shows."""
+"""The example of docs/reference/command-line.md does what it shows."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ import pytest
 from pbgnet.cli.outcome import ExitCode
 from pbgnet.table_files import MISSING
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-line.md"
 
 
 def shell(command: str, given: str = "") -> str:

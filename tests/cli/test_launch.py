@@ -30,7 +30,7 @@ def test_a_worker_that_is_killed_is_named_and_the_others_end(capfd, monkeypatch)
     program = "os.kill(os.getpid(), signal.SIGKILL) if rank == '1' else time.sleep(60)"
     since = time.monotonic()
     assert launch(worker(program), 2) == 128 + signal.SIGKILL
-    assert time.monotonic() - since < 20
+    assert time.monotonic() - since < 50  # and not the 60 of the other
     assert "worker 1 was ended by signal 9 (SIGKILL)" in capfd.readouterr().err
 
 
@@ -55,7 +55,7 @@ def test_a_request_to_end_is_passed_on():
         assert process.stdout is not None
         assert {process.stdout.readline(), process.stdout.readline()} == {"0\n", "1\n"}
         process.terminate()
-        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+        assert process.wait(timeout=50) == 128 + signal.SIGTERM
 
 
 @pytest.fixture
@@ -68,12 +68,14 @@ def table(tmp_path):
     return path
 
 
-def test_two_workers_train_the_same_model(table, tmp_path):
-    def train(out: str, *options: str) -> subprocess.CompletedProcess[str]:
-        words = ["train", str(table), "--target", "label", "--out", str(tmp_path / out), "--max-epochs", "1"]
-        words += ["--members", "2", "--hidden", "4"]
+def test_two_workers_train_the_same_model(table, tmp_path, run):
+    def words(out: str) -> list[str]:
+        trained = ["train", str(table), "--target", "label", "--out", str(tmp_path / out)]
+        return [*trained, "--max-epochs", "1", "--members", "2", "--hidden", "4", "--device", "cpu"]
+
+    def train_together() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "pbgnet", *words, *options],
+            [sys.executable, "-m", "pbgnet", *words("together"), "--workers", "2"],
             capture_output=True,
             text=True,
             env=ENVIRONMENT,
@@ -81,11 +83,11 @@ def test_two_workers_train_the_same_model(table, tmp_path):
             check=False,
         )
 
-    alone, together = train("alone"), train("together", "--workers", "2")
-    assert alone.returncode == together.returncode == 0, together.stderr
+    alone, together = run(*words("alone")), train_together()
+    assert alone.exit_code == together.returncode == 0, together.stderr
     assert together.stdout.count("Next:") == 1
     for name in ("model.safetensors", "history.json"):
         assert (tmp_path / "alone" / name).read_bytes() == (tmp_path / "together" / name).read_bytes()
-    again = train("together", "--workers", "2")
+    again = train_together()
     assert again.returncode != 0
     assert again.stderr.count("Error:") == 1

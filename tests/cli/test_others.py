@@ -4,14 +4,20 @@ import json
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 
 import pbgnet
 import pbgnet.certificates
-from pbgnet.bounds import catoni_mixture_bound, chernoff_bound, mcallester_bound, seeger_bound, split_delta
-from pbgnet.certificates import FIXED_GRID, load_model
+from pbgnet.bounds import (
+    FIXED_GRID,
+    catoni_mixture_bound,
+    chernoff_bound,
+    mcallester_bound,
+    seeger_bound,
+    split_delta,
+)
+from pbgnet.certificates import load_model
 
 COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce", "report")
 
@@ -34,14 +40,15 @@ def test_help_does_not_wait_for_heavy_imports():
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "pbgnet", "--help"], check=True, capture_output=True, timeout=60
-        )
-        times.append(time.perf_counter() - start)
-    assert min(times) < 1.0
+    program = (
+        "import atexit, runpy, time\n"
+        "atexit.register(lambda: print(time.process_time()))\n"
+        "runpy.run_module('pbgnet', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert float(done.stdout.splitlines()[-1]) < 1.0  # seconds of the processor: others may use it too
 
 
 def test_version(run):
@@ -199,7 +206,7 @@ def test_a_closed_pipe_is_no_error(made):
     assert result.stderr == ""
 
 
-def test_the_demo_ends_with_a_verified_certificate(run_json, tmp_path):
+def test_the_demo_ends_with_a_verified_certificate_and_can_be_repeated(run, run_json, tmp_path):
     payload = run_json("demo", "--out", tmp_path / "demo")
     assert payload["exit_code"] == 0
     assert payload["verified"] is True
@@ -208,11 +215,7 @@ def test_the_demo_ends_with_a_verified_certificate(run_json, tmp_path):
         str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*") if path.is_file()
     }
     assert {"breast_cancer.csv", "model/certificate.json", "model/report.html"} <= names
-
-
-def test_the_demo_can_be_repeated_and_is_told_to_people(run, tmp_path):
-    for _ in range(2):
-        result = run("demo", "--out", tmp_path / "demo")
-        assert result.exit_code == 0, result.output
+    result = run("demo", "--out", tmp_path / "demo")  # again, and told to people
+    assert result.exit_code == 0, result.output
     assert "Verified: " in result.stdout
     assert "report.html in a browser" in result.stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "planning.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "plan.md"
 
 
 def test_the_commands_of_the_document_print_what_it_shows(run):

@@ -71,12 +71,12 @@ def test_runs_that_fail_are_told(run, tmp_path, monkeypatch):
     assert run(*ARGUMENTS, tmp_path / "smoke", "--retry-failed").exit_code == 0
 
 
-@pytest.fixture
-def tiny(tmp_path):
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
     """Make a study of six batches of two runs each."""
 
     def make(dataset, epochs=1):
-        study = tmp_path / "tiny.toml"
+        study = tmp_path_factory.mktemp("study") / "tiny.toml"
         study.write_text(
             f'datasets = ["{dataset}"]\nalgorithms = ["pbgnet"]\n[grid]\nlearning_rate = [0.1, 0.01]\n'
             f"hidden_size = [2, 3, 4, 5, 6, 7]\n[common]\nmax_epochs = {epochs}\n"
@@ -127,8 +127,18 @@ def test_two_processes_share_a_store_and_train_no_run_twice(tiny, tmp_path):
     assert list(results(tmp_path / "out")[1].values()) == [(True, 1)] * 12
 
 
+@pytest.fixture(scope="module")
+def undisturbed(run_json, tiny, tmp_path_factory):
+    """Results of a study that nobody disturbed."""
+    place = tmp_path_factory.mktemp("whole")
+    run_json("reproduce", tiny("moons", 50), "--device", "cpu", "--out", place)
+    return results(place)[0]
+
+
 @pytest.mark.parametrize("least", [0, 2])
-def test_a_killed_process_is_gone_on_with_at_once_to_the_same_results(run_json, tiny, tmp_path, least):
+def test_a_killed_process_is_gone_on_with_at_once_to_the_same_results(
+    run_json, tiny, undisturbed, tmp_path, least
+):
     arguments = ("reproduce", tiny("moons", 50), "--device", "cpu", "--out")
     process = begin(*arguments, tmp_path / "killed")
     deadline = time.monotonic() + 60
@@ -142,9 +152,8 @@ def test_a_killed_process_is_gone_on_with_at_once_to_the_same_results(run_json, 
     found = run_json(*arguments, tmp_path / "killed")
     assert (found["done"], found["failed"]) == (12, 0)
     assert found["seconds"] < 30  # what it had claimed is free, for it is seen to be gone
-    run_json(*arguments, tmp_path / "whole")
     killed, attempts = results(tmp_path / "killed")
-    assert killed == results(tmp_path / "whole")[0]
+    assert killed == undisturbed
     assert list(attempts.values()) == [(True, 1)] * 12
     assert {run: killed[run] for run in before} == before
 

@@ -14,7 +14,7 @@ from pbgnet.exceptions import (
     UnknownNameError,
 )
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "datasets.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "datasets.md"
 
 # Table 3 of the paper: rows for training, for testing, features
 PAPER_TABLE = {

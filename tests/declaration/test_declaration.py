@@ -286,7 +286,7 @@ def test_files_are_written_by_their_names_and_not_replaced(kinds, tmp_path):
 def test_the_example_of_the_document(kinds, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_model(kinds["network"], "model")
-    document = Path(__file__).resolve().parents[2] / "docs" / "declaration.md"
+    document = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "declare.md"
     text = document.read_text(encoding="utf-8")
     (code,), (answers,) = (
         re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "toml")

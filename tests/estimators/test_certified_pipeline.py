@@ -87,7 +87,7 @@ def test_preprocessing_sees_prior_rows_only(fitted):
     frame, y = make_table()
     spoiled = frame.copy()
     spoiled.loc[fitted.certified_rows_, "income"] *= 1000
-    make = make_certified_pipeline(PBGNetClassifier(random_state=0))
+    make = make_certified_pipeline(PBGNetClassifier(random_state=0, max_epochs=1))
     other = clone(make).fit(spoiled, y, prior_rows=fitted.prior_rows_)
     assert other.preprocessor_.to_dict() == fitted.preprocessor_.to_dict()
     spoiled.loc[fitted.prior_rows_, "income"] *= 1000

@@ -34,7 +34,7 @@ def make_rare(n=1200, share=0.06, seed=0):
 
 
 def make_quick(**options):
-    return PBGNetClassifier(random_state=0, n_members=2, device="cpu", **options)
+    return PBGNetClassifier(random_state=0, **{"n_members": 2, "max_epochs": 10, "device": "cpu", **options})
 
 
 def test_balanced_classes_weigh_the_same():

@@ -3,8 +3,8 @@
 The rows are split 75/25 at random and delta is shared by nine architectures, as in the paper. One split and
 one seed are checked, neither chosen for its result. Bounds scatter: over three splits and three seeds
 pbgnet_pre on mnist17 has a mean bound of 0.0101 (0.0078 to 0.0126; the paper 0.010 with a deviation of
-0.001), so its limit here leaves room. docs/training.md has the other ranges. Adult is standardised before
-the split, as in the paper too: a protocol for comparison, not for certificates.
+0.001), so its limit here leaves room. docs/reference/training.md has the other ranges. Adult is standardised
+before the split, as in the paper too: a protocol for comparison, not for certificates.
 """
 
 import gzip

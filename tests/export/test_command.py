@@ -78,7 +78,7 @@ def test_the_json_names_what_the_file_reads(run, folder, tmp_path):
     path = tmp_path / "model.onnx"
     payload = json.loads(run("export", folder / "model", "--to", path, "--dtype", "float32", "--json").stdout)
     assert payload["exit_code"] == 0
-    assert payload["network"] == "sign"
+    assert payload["network"] == "aggregate"
     assert payload["numeric_columns"] == ["size"]
     assert payload["text_columns"] == ["colour"]
     assert payload["missing_text"] == "<missing>"

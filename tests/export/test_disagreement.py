@@ -19,7 +19,7 @@ from pbgnet.certificates.format.version1_words import EXPORTED
 from pbgnet.exceptions import OptionError, UncertifiedError
 from pbgnet.export import OnnxClassifier, export_onnx
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "export.md"
 
 
 def test_the_sign_network_is_certified_through_disagreement(ship, tmp_path, make_model, make_rows):

@@ -134,7 +134,7 @@ def test_the_mean_of_sign_networks_is_certified_through_disagreement(ship, tmp_p
     n_different = int((shipped.predict(fresh) != model.predict(fresh)).sum())
     assert 0 < n_different < 400
     assert counted.certificate.inputs.n_errors == n_different
-    path = export_onnx(model, tmp_path / "n.onnx", certificate=counted.certificate)
+    path = export_onnx(model, tmp_path / "n.onnx", network="sign", certificate=counted.certificate)
     again = OnnxClassifier(path)
     assert again.metadata.seal == counted.certificate.seal
     assert again.metadata.covers.startswith("The certificate covers this file")

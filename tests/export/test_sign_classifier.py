@@ -72,7 +72,7 @@ def test_a_certificate_of_one_is_one_of_the_other(ship, tmp_path, make_model, ma
     counted = certify_by_disagreement(model, native, fresh)
     assert 0 < counted.certificate.inputs.n_errors < 400
     assert verify(counted, fresh, model=ship(model, "sign"), reference=model).ok
-    assert export_onnx(model, tmp_path / "n.onnx", certificate=counted.certificate).exists()
+    assert export_onnx(model, tmp_path / "n.onnx", network="sign", certificate=counted.certificate).exists()
     other = SignClassifier(model, dtype="float32")
     assert not verify(counted, fresh, model=other, reference=model).ok
 

@@ -96,9 +96,9 @@ def test_shared_confidence_takes_more_rows():
 
 @pytest.mark.parametrize("error", [0.0, 2e-7, 9e-7])
 def test_tiny_claims_are_fast(error):
-    begin = time.perf_counter()
+    begin = time.process_time()
     rows = [rows_needed(error, 1e-6, chance=chance) for chance in (None, 0.8)]
-    assert time.perf_counter() - begin < 1.0
+    assert time.process_time() - begin < 1.0
     assert bound(math.ceil(error * rows[0]), rows[0]) <= 1e-6
     if error == 0:
         assert rows == [2_995_731, 2_995_731]

@@ -154,7 +154,7 @@ def test_the_page_shows_the_numbers_and_escapes_names(tmp_path):
 
 def test_the_example_of_the_document(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    document = Path(__file__).resolve().parents[2] / "docs" / "planning.md"
+    document = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "plan.md"
     (code,) = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
     found = {}
     exec(compile(code, document.name, "exec"), found)

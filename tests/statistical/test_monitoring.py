@@ -1,6 +1,6 @@
 """Alarms without a change are as rare as they are said to be, and changes are found soon.
 
-The figures in docs/monitoring.md are of 2,000 worlds; these are fewer.
+The figures in docs/reference/monitoring.md are of 2,000 worlds; these are fewer.
 """
 
 import math

@@ -39,6 +39,10 @@ class AggregationConformance(ABC):
     mean_gradient_at_corners: bool = True
     """Whether the gradient in the means is right where a mean is exactly -1 or 1."""
 
+    largest_error: float = 0.01
+    """No larger error is accepted, whatever the method states of itself: outputs lie between -1 and 1, so an
+    error bound of 2 would always hold. A method that is coarser on purpose says so here."""
+
     backends: tuple[str, ...] = ()
     """The backends of `pbgnet.kernels` the method has implementations for; none if it does not use them."""
 
@@ -140,6 +144,18 @@ class AggregationConformance(ABC):
         """Transposed and strided views give what their copies give."""
         mean, weight = self._layer((6,), (8,), 12, dtype, device)
         self._check(0.8 * mean.mT.contiguous().mT[:, ::2], weight.mT.contiguous().mT[::2, 1::2])
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])
+    def test_error_bound_is_useful(self, scale: float, dtype: torch.dtype, device: str) -> None:
+        """What the method states of its own error is above 0, and small enough to tell outputs apart."""
+        for width in (1, 5, 14):
+            _, weight = self._layer((1,), (3,), width, dtype, device, seed=width)
+            tolerance = self.value_tolerance(scale * weight)
+            assert 0 < tolerance <= self.largest_error, (
+                f"{type(self.make(device)).__name__} accepts errors up to {tolerance} for width {width}; a "
+                f"useful bound is at most {self.largest_error}. Tighten error_bound, or set largest_error."
+            )
 
     def test_values_stay_in_range(self, device: str) -> None:
         """The next layer accepts the result as means, also where it rounds to -1 and 1."""

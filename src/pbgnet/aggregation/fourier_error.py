@@ -36,7 +36,7 @@ def fourier_error_bound(
 ) -> Tensor:
     r"""Proved bound on the truncation error of the Fourier sum, per neuron.
 
-    .. math:: |\hat F - F| \le 2\,Q(2\pi/h - A) + \frac1\pi E_1\!\big((Kh)^2/2\big)
+    .. math:: |\hat F - F| \le 2\,Q(2\pi/h - A) + \frac1\pi E_1\left((Kh)^2/2\right)
 
     with :math:`A = \|a\|_1`. It holds for all means; where the means are given, the first term may
     be replaced by the sub-Gaussian tail of X around its own mean, and the smaller one counts.

@@ -15,12 +15,13 @@ from pbgnet.bounds.abstention import (
 )
 from pbgnet.bounds.betting import betting_bound, betting_budget, betting_grid, betting_log_capital
 from pbgnet.bounds.confidence import Constant, log_constant, maurer_xi, split_delta
+from pbgnet.bounds.decimals import percent, percent_up, round_down, round_up
 from pbgnet.bounds.disagreement import disagreement_bound
 from pbgnet.bounds.divergence import tree_divergence, tree_factors
 from pbgnet.bounds.held_out import chernoff_bound, clopper_pearson_bound, count_probability
 from pbgnet.bounds.kl import binary_kl, kl_inverse_lower, kl_inverse_upper
 from pbgnet.bounds.long_sums import exact_sum
-from pbgnet.bounds.mixture import catoni_grid, catoni_mixture_bound
+from pbgnet.bounds.mixture import FIXED_GRID, catoni_grid, catoni_mixture_bound
 from pbgnet.bounds.pac_bayes import (
     CatoniOptimum,
     catoni_bound,
@@ -33,6 +34,7 @@ from pbgnet.bounds.vote import divide_up, vote_bound, vote_loss_error, vote_loss
 from pbgnet.bounds.vote_choice import VoteChoice, choose_vote
 
 __all__ = [
+    "FIXED_GRID",
     "CatoniOptimum",
     "Constant",
     "VoteChoice",
@@ -60,7 +62,11 @@ __all__ = [
     "log_constant",
     "maurer_xi",
     "mcallester_bound",
+    "percent",
+    "percent_up",
     "probability_thresholds",
+    "round_down",
+    "round_up",
     "sampled_risk_ceiling",
     "score_thresholds",
     "seeger_bound",

@@ -35,6 +35,10 @@ SMALLEST_C, LARGEST_C = 1e-6, 30.0
 # How far the weights may be from 1 together; they are then divided by their sum.
 WEIGHT_TOLERANCE = 1e-9
 
+FIXED_GRID = tuple(2.0**k for k in range(-6, 4))
+"""Trade-offs C of the mixture where there are no prior rows to choose them on. They belong to the format of
+certificates: `verify` would refuse others."""
+
 
 def catoni_mixture_bound(
     risk: ArrayLike | Tensor,

@@ -80,7 +80,6 @@ from pbgnet.certificates.network import (
 from pbgnet.certificates.prepared_files import load_prepared, save_prepared
 from pbgnet.certificates.routes import (
     CANDIDATES,
-    FIXED_GRID,
     ROUTES,
     Claim,
     Foresight,
@@ -106,7 +105,6 @@ __all__ = [
     "CANDIDATES",
     "CERTIFICATE",
     "DUPLICATES_ADVICE",
-    "FIXED_GRID",
     "FOLDER_FILES",
     "MOST_MEMBERS",
     "ROUTES",

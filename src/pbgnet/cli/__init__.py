@@ -13,4 +13,4 @@ def main() -> None:
         if (error.name or "").split(".")[0] not in ("typer", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'pbgnet[cli]'")
-    app()
+    app(prog_name="pbgnet")  # also for python -m pbgnet: shells complete this name

@@ -8,7 +8,6 @@ import typer
 
 import pbgnet
 from pbgnet.cli.bound import bound
-from pbgnet.cli.certificates import certificates
 from pbgnet.cli.declare import declare
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
@@ -24,7 +23,6 @@ from pbgnet.cli.verify import verify
 app = typer.Typer(
     name="pbgnet",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 not verified, 2 bad input or options, 3 a file problem, 4 a bug, "
@@ -43,7 +41,6 @@ COMMANDS = (
     demo,
     reproduce,
     report,
-    certificates,
     export,
 )
 

@@ -13,13 +13,13 @@ from pbgnet.cli.outcome import Result, command
 def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tuple[str, float, str]]:
     """Return each bound: its name, its value, and a remark."""
     from pbgnet.bounds import (
+        FIXED_GRID,
         catoni_mixture_bound,
         catoni_optimal,
         chernoff_bound,
         mcallester_bound,
         seeger_bound,
     )
-    from pbgnet.certificates import FIXED_GRID
 
     given = risk, divergence, n, delta
     catoni = catoni_optimal(*given, constant="maurer")
@@ -56,7 +56,7 @@ def bound(
     def show() -> None:
         from rich.table import Table
 
-        from pbgnet.certificates import round_up
+        from pbgnet.bounds import round_up
 
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
         table.add_column("bound")

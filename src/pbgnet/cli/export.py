@@ -18,9 +18,11 @@ def export(
     network: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="sign: the plain sign network; aggregate: the one whose vote is certified."
+            metavar="NAME",
+            help="aggregate: the network whose vote is certified; sign: the plain sign network, which the "
+            "certificate does not cover.",
         ),
-    ] = "sign",
+    ] = "aggregate",
     dtype: Annotated[
         str, typer.Option(metavar="TYPE", help="Precision of the numbers in the file: float64 or float32.")
     ] = "float64",
@@ -30,7 +32,8 @@ def export(
 ) -> Result:
     """Write a model as an ONNX file, its preprocessing included.
 
-    The certificate in the file covers the vote: what the aggregate answers with, and not the sign network.
+    By default the file holds the classifier that the certificate covers. The sign network (--network sign) is
+    smaller and answers almost alike, but the certificate does not cover it.
     """
     from pbgnet.certificates import load_model
     from pbgnet.export import OnnxClassifier, export_onnx

@@ -141,10 +141,25 @@ def columns_of(table: Any, names: list[str]) -> Any:
     return table.select(names) if hasattr(table, "batches") else table[names]
 
 
-def features(frame: Any, model: "CertifiedModel | CertifiedPredictions", reading: TableReading) -> Any:
-    """Return the columns of the fitted table, as far as they are there, in its order; notes the others."""
-    table = columns_of(frame, feature_columns(list(frame.columns), model, reading))
-    named = getattr(model, "feature_names", None) or model.certificate.fingerprints.columns is not None
+def features(
+    frame: Any,
+    model: "CertifiedModel | CertifiedPredictions",
+    reading: TableReading,
+    *,
+    complete: bool = True,
+) -> Any:
+    """Return the columns of the fitted table, as far as they are there, in its order; notes the others.
+
+    With `complete=False`, a table that lacks one of them keeps all its columns, so that `verify` can say
+    which of them may have been renamed.
+    """
+    names, columns = getattr(model, "feature_names", None), list(frame.columns)
+    if complete or names is None or set(names) <= set(columns):
+        chosen = feature_columns(columns, model, reading)
+    else:
+        chosen = [name for name in columns if name not in {*reading.targets, *reading.dropped}]
+    table = columns_of(frame, chosen)
+    named = names or model.certificate.fingerprints.columns is not None
     return table if named else table.to_numpy()
 
 
@@ -158,7 +173,7 @@ def feature_columns(
         return [name for name in columns if name not in others]
     known, there = set(names), set(columns)
     if ignored := [name for name in columns if name not in known and name not in others]:
-        note(f"Ignored, for the model does not know them: {some(ignored)}.")
+        note(f"Ignored columns that the model does not use: {some(ignored)}.")
     return [name for name in names if name in there]
 
 

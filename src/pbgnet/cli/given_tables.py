@@ -3,11 +3,14 @@
 import functools
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pbgnet.table_files import is_csv
+from pbgnet.exceptions import DamagedFileError
+from pbgnet.files import standing_folder
+from pbgnet.table_files import check_file, is_csv
 
 HELD_FILE = 32 * 2**20
 """A single file of at most so many bytes is held in memory; what is larger, or several files, is streamed."""
@@ -67,6 +70,19 @@ class GivenTables:
 
     def __str__(self) -> str:
         return " ".join(map(shlex.quote, self.names))
+
+
+def check_given(options: Mapping[str, Any]) -> None:
+    """Raise `DamagedFileError` if a model or table given to a command is not there.
+
+    Every command checks this before it does anything else: the libraries that compute take seconds to load.
+    """
+    model, data = options.get("model"), options.get("data")
+    if isinstance(model, Path) and not standing_folder(model).is_dir():
+        raise DamagedFileError(f"There is no model folder {model}.")
+    for name in [data] if isinstance(data, str | Path) else data or ():
+        if not (os.path.isdir(name) or _is_pattern(str(name))):
+            check_file(Path(name))
 
 
 def _is_pattern(name: str) -> bool:

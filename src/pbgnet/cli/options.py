@@ -4,6 +4,7 @@ Whether a file can be read is found out by reading it (``readable=False`` spares
 problem has its own exit code.
 """
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,16 @@ import typer
 def out_option(metavar: str, text: str) -> Any:
     """Return the option that says where a command writes."""
     return typer.Option("--out", metavar=metavar, readable=False, help=text)
+
+
+def offering(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return what completes an option that takes one of these names, in shells with completion installed."""
+    known = sorted(names)
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return complete
 
 
 Data = Annotated[

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import typer
 
 from pbgnet.cli.console import printable
+from pbgnet.cli.given_tables import check_given
 from pbgnet.exceptions import DamagedFileError, PBGNetError, PBGNetWarning, TrainingStoppedError
 
 
@@ -69,6 +70,7 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             warnings.filterwarnings("always", category=PBGNetWarning)
             warnings.showwarning = _teller(told)
             try:
+                check_given(options)
                 with _ended_by_request(), _apart() if as_json else contextlib.nullcontext():
                     result = function(**options)
             except Ended:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pbgnet.cli.certificate_study import STUDY as CERTIFICATES
+from pbgnet.cli.certificate_study import reproduce_certificates
 from pbgnet.cli.comparisons import reproduce_comparison
 from pbgnet.cli.console import echo, pairs
 from pbgnet.cli.options import DataDir, Debug, Json, out_option
@@ -23,7 +25,8 @@ StudyName = Annotated[
     str,
     typer.Argument(
         metavar="STUDY",
-        help="Name of a study, such as exact, paper, mnist10 or smoke, or a TOML file of your own.",
+        help="Name of a study, such as exact, paper, mnist10, certificates or smoke, or a TOML file of your "
+        "own.",
     ),
 ]
 Chosen = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this one. Repeatable.")]
@@ -48,14 +51,33 @@ def reproduce(
     small: Annotated[
         bool, typer.Option("--small", help="Fewer rows, epochs and neurons, of studies that compare methods.")
     ] = False,
+    splits: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Random splits of the rows, for the study certificates."),
+    ] = None,
+    hidden: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", min=1, help="Neurons of a hidden layer, for the study certificates. Repeatable."
+        ),
+    ] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
     """Run one of the paper's studies, or one beyond them; what is stored already is not run again.
 
-    Stop it at any moment and start it again: it goes on where it was. Start one of the paper's several times,
-    and the processes share the work.
+    You can stop it at any time and start it again: it resumes where it stopped. Start one of the paper's
+    studies several times, and the processes share the work. The study certificates certifies the paper's data
+    by every route, and writes one page that compares them.
     """
+    if study == CERTIFICATES:
+        if algorithms or engine != "local" or address or workers or retry_failed or small or device != "auto":
+            raise OptionError(
+                f"The study {CERTIFICATES} takes --datasets, --splits, --hidden, --data-dir and --out only."
+            )
+        return reproduce_certificates(datasets, out, data_dir, splits, hidden)
+    if splits is not None or hidden:
+        raise OptionError(f"--splits and --hidden are for the study {CERTIFICATES}.")
     from pbgnet.experiments import COMPARISON, load_study, study_kind
 
     if study_kind(study) == COMPARISON:

@@ -13,7 +13,7 @@ from pbgnet.cli.console import echo
 from pbgnet.cli.folder import TableReading
 from pbgnet.cli.given_tables import GivenTables
 from pbgnet.cli.launch import launchable
-from pbgnet.cli.options import Compare, Debug, Json, Missing, Overwrite, SeveralData, out_option
+from pbgnet.cli.options import Compare, Debug, Json, Missing, Overwrite, SeveralData, offering, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.workflow import Trained, train_model
@@ -35,13 +35,17 @@ Hidden = Annotated[
     list[str],
     typer.Option(metavar="SIZES", help="Sizes of the hidden layers: 10 or 10,10; none for linear; auto."),
 ]
-Algorithm = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(CERTIFIED)}.")]
+Algorithm = Annotated[
+    str,
+    typer.Option(metavar="NAME", help=f"One of {', '.join(CERTIFIED)}.", autocompletion=offering(CERTIFIED)),
+]
 Coding = Annotated[
     str,
     typer.Option(
         "--code",
         metavar="NAME",
         help=f"What the outputs stand for with more than two classes: auto, {', '.join(CODES)}.",
+        autocompletion=offering(["auto", *CODES]),
     ),
 ]
 Members = Annotated[
@@ -49,10 +53,19 @@ Members = Annotated[
 ]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="balanced: rows of rarer classes weigh more in training."),
+    typer.Option(
+        metavar="NAME",
+        help="balanced: rows of rarer classes weigh more in training.",
+        autocompletion=offering(["balanced"]),
+    ),
 ]
 PriorTraining = Annotated[
-    str, typer.Option(metavar="NAME", help="How pbgnet_pre trains its prior: auto, paper or thorough.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="How pbgnet_pre trains its prior: auto, paper or thorough.",
+        autocompletion=offering(["auto", "paper", "thorough"]),
+    ),
 ]
 KeepTogether = Annotated[
     str | None,
@@ -103,7 +116,12 @@ OF_ONE_TARGET = ("class_conditional", "confusion", "max_error", "coverage")
 
 Confidence = Annotated[float, typer.Option(metavar="X", help="Probability with which the bound holds.")]
 Certificate = Annotated[
-    str, typer.Option(metavar="NAME", help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.",
+        autocompletion=offering(CERTIFICATES),
+    ),
 ]
 ClassConditional = Annotated[
     bool, typer.Option("--class-conditional", help="Also bound the error rate in each class.")
@@ -157,7 +175,14 @@ MaxEpochs = Annotated[
 LearningRate = Annotated[
     float, typer.Option(metavar="X", help="First learning rate, also in training the prior.")
 ]
-Device = Annotated[str, typer.Option(metavar="NAME", help="Where to train: auto, cpu or cuda.")]
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Where to train: auto, cpu or cuda.",
+        autocompletion=offering(["auto", "cpu", "cuda"]),
+    ),
+]
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column that is not a feature. Repeatable.")
 ]
@@ -168,6 +193,7 @@ Models = Annotated[
         metavar="NAME",
         help=f"Another classifier than a network: {' | '.join(CLASSIFIERS)} . Repeatable: the best by "
         "cross-validation on the rows set apart is taken. It is not stored.",
+        autocompletion=offering(CLASSIFIERS),
     ),
 ]
 Keep = Annotated[

@@ -20,12 +20,13 @@ from pbgnet.stages import announce, listening
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, VerificationReport
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, VerificationReport, VerificationStep
 
 # Longer texts are cut in the table; --json has all of them.
 LONGEST_CELL = 36
 
 # What is printed for the status of a step, and its style: what was not recomputed is not green.
+# Steps that were not checked are counted in the summary, not listed.
 RESULTS = {"ok": ("ok", "green"), "failed": ("FAILED", "bold red"), "trusted": ("on trust", "yellow")}
 
 
@@ -52,14 +53,12 @@ def verify_model(
         raise OptionError("The model does not say which column holds the labels; name it with --target.")
     if reads_text(loaded) and reading.data is not None and not data.is_csv:
         raise OptionError(
-            f"The model was trained on a CSV, whose cells are compared as they are written, and {data} is "
-            "none; verify it with the CSV."
+            f"The model was trained on a CSV, and its cells are compared as they are written there. {data} "
+            "is not a CSV; verify the model with the original one."
         )
     frame, table = read_as_certified(loaded, data, reading)
     if not reading.targets:  # a disagreement, which needs no labels
         return recompute(loaded, table)
-    for name in reading.targets:
-        check_column("target", name, frame.columns)
     y = _labels_to_compare(frame, reading, data.first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
@@ -67,7 +66,7 @@ def verify_model(
 
 
 def _labels_to_compare(frame: "pd.DataFrame", reading: TableReading, data: Path) -> Any:
-    """Return the labels; those that are none stay as they are, for the steps of `verify` to name them."""
+    """Return the labels; cells that are not labels stay as they are, for the steps of `verify` to name."""
     if len(reading.targets) == 1:
         return label_column(frame, reading.targets[0], data)
     try:
@@ -91,7 +90,9 @@ def read_as_certified(
         either = [reads_text(loaded)]
     for as_text in either:
         frame = reading.open(data, as_text=as_text)
-        table = features(frame, loaded, reading)
+        for name in reading.targets:
+            check_column("target", name, frame.columns)
+        table = features(frame, loaded, reading, complete=False)
         if len(either) == 1 or fingerprint_features(table) == loaded.certificate.fingerprints.features:
             break
     return frame, table
@@ -105,7 +106,7 @@ def show_steps(report: "VerificationReport") -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("step", "expected", "found", "result"):
         table.add_column(heading, no_wrap=heading in ("step", "result"), overflow="fold")
-    for step in report.steps:
+    for step in (step for step in report.steps if step.status in RESULTS):
         cells = [Text(_cell(text)) for text in (step.name, step.expected, step.found)]
         words, style = RESULTS[step.status]
         table.add_row(*cells, Text(words, style=style))
@@ -113,8 +114,8 @@ def show_steps(report: "VerificationReport") -> None:
     echo()
     for wanted, words in (("failed", "FAILED"), ("trusted", "on trust"), ("ok", "note")):
         for step in report.steps:
-            if step.detail and step.status == wanted:
-                echo(f"  {words}: {step.name}: {step.detail}")
+            if step.status == wanted and (told := _told(step)):
+                echo(f"  {words}: {step.name}: {told}")
     echo(report.summary)
 
 
@@ -135,8 +136,9 @@ def verify(
 ) -> Result:
     """Recompute a certificate from the model and the table it was trained on.
 
-    Exit code 0 if every step agrees, 1 if one does not. A changed weight, label, value, row or number is
-    found and named. Training is not repeated; what cannot be recomputed is listed as "on trust".
+    Exit code 0 if every step agrees, 1 if one does not. Verification stops at the first step that fails, and
+    says what may explain it: a changed weight, label, value, row or number. Training is not repeated; what
+    cannot be recomputed is listed as "on trust".
     """
     with listening(stages := Stages(shown=not as_json)):
         announce("verifying")
@@ -146,9 +148,21 @@ def verify(
     return Result(payload, lambda: show_steps(report), ExitCode.DONE if report.ok else ExitCode.NOT_VERIFIED)
 
 
+def _told(step: "VerificationStep") -> str:
+    """Return the detail of a step; of a failed one also what was stated and found, where it can be read."""
+    if step.status != "failed" or _is_fingerprint(step.expected) or step.found == "not computed":
+        return step.detail
+    compared = f"the certificate says {step.expected}, but {step.found} was found."
+    return f"{step.detail.rstrip('.')}. {compared[0].upper()}{compared[1:]}" if step.detail else compared
+
+
+def _is_fingerprint(text: str) -> bool:
+    return len(text) == 64 and set(text) <= set("0123456789abcdef")
+
+
 def _cell(text: str) -> str:
     """Shorten fingerprints and long texts for the eye."""
-    if len(text) == 64 and set(text) <= set("0123456789abcdef"):
+    if _is_fingerprint(text):
         return f"{text[:12]}..."
     short = printable(text)
     return short if len(short) <= LONGEST_CELL else f"{short[: LONGEST_CELL - 3]}..."

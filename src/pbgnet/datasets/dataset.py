@@ -11,7 +11,7 @@ from pbgnet.exceptions import DamagedFileError, DomainError, LabelError, ShapeEr
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file that was read; the checksum is that of its content in the form of docs/datasets.md."""
+    """A file that was read; the checksum is that of its content in the form of docs/reference/datasets.md."""
 
     name: str
     sha256: str

@@ -58,7 +58,9 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
     history_ : list of dict
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Columns of the table given to fit.
+    feature_names_in_ : ndarray of str
+        Their names, where it had any.
         Where the table has column names.
 
     Examples

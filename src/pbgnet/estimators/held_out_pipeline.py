@@ -44,7 +44,7 @@ from pbgnet.estimators.around_fit import (
 )
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
 from pbgnet.estimators.folds import Folds, check_learnable
-from pbgnet.estimators.predictor import TakesTables
+from pbgnet.estimators.predictor import ShowsCertificate, TakesTables
 from pbgnet.estimators.table_labels import check_labels
 from pbgnet.estimators.wrapped import (
     FittedClassifier,
@@ -77,7 +77,7 @@ def _answers_by(method: str) -> Any:
     return available_if(check)
 
 
-class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any classifier, fitted with its preprocessing on rows set apart, certified by a count on the others.
 
     The rows are set apart as by `CertifiedPipeline`: drawn from the seed and the rows as a set, or as
@@ -126,6 +126,7 @@ class HeldOutPipeline(TakesTables, ClassifierMixin, BaseEstimator):  # type: ign
     prior_rows_, certified_rows_ : ndarray of int64
     classes_ : ndarray
     n_features_in_ : int
+        Columns of the table given to fit.
     feature_names_in_ : ndarray of str
         Where the table has column names.
 

@@ -87,6 +87,7 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
     classes_ : ndarray of shape (n_labels,)
         The names of the labels: those of the columns of y, or 0, 1 and so on.
     n_features_in_ : int
+        Columns of the table given to fit.
     feature_names_in_ : ndarray of str
         Only where X has column names that are all strings.
 

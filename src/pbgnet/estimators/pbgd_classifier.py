@@ -54,7 +54,9 @@ class PBGDClassifier(CertifiedClassifier):
         Iterations of L-BFGS of the final training.
     classes_ : ndarray of shape (2,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Columns of the table given to fit.
+    feature_names_in_ : ndarray of str
+        Their names, where it had any.
 
     References
     ----------

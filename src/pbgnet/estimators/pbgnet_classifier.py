@@ -84,7 +84,7 @@ class PBGNetClassifier(CertifiedClassifier):
         the model. Sparse rows, and those of the other algorithms, are used as they are.
     image_shape : tuple of int, optional
         (height, width[, channels]) of rows that are images; known if X is an array of images. Pixels are
-        divided by the largest of the prior rows, and not preprocessed otherwise; see docs/images.md.
+        divided by the largest of the prior rows, and not preprocessed otherwise; see docs/how-to/images.md.
     convolution : (filters, kernel_size, stride), optional
         A first layer of so many filters at each patch of an image; it reads whole images without.
     augmentation : "small", callable or None, default=None
@@ -160,7 +160,9 @@ class PBGNetClassifier(CertifiedClassifier):
     classes_ : ndarray of shape (n_classes,)
         All labels given to fit.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Columns of the table given to fit.
+    feature_names_in_ : ndarray of str
+        Their names, where it had any.
     prior_rows_, certified_rows_ : ndarray of int
         The split of the rows given to fit.
 

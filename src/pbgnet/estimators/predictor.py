@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from pbgnet.certificates import (
@@ -31,7 +32,27 @@ class TakesTables:
         return tags
 
 
-class CertifiedPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ShowsCertificate:
+    """Shows scikit-learn's diagram in notebooks, below the card of the certificate if there is one."""
+
+    def _repr_html_inner(self) -> str:
+        return self._with_card(super()._repr_html_inner())  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in shown:
+            shown["text/html"] = self._with_card(shown["text/html"])
+        return dict(shown)
+
+    def _with_card(self, diagram: str) -> str:
+        try:
+            certificate: Certificate = self.certificate_  # type: ignore[attr-defined]
+        except (NotFittedError, UncertifiedError):
+            return diagram
+        return certificate._repr_html_() + diagram
+
+
+class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Prediction, certificate, saving and verifying, from `decision_function` and `certified_model_`."""
 
     inputs_: Inputs  # classes, code, columns and preprocessor

@@ -42,7 +42,7 @@ def export_onnx(
     model: CertifiedModel | AggregatedNetwork | SignNetwork,
     path: str | os.PathLike[str],
     *,
-    network: str = "sign",
+    network: str | None = None,
     dtype: str = "float64",
     opset: int = DEFAULT_OPSET,
     certificate: Certificate | None = None,
@@ -56,9 +56,10 @@ def export_onnx(
         A certified model brings its classes, its preprocessing and its certificate along. A network alone
         reads rows of numbers and answers with the labels -1 and 1.
     path : path
-    network : {"sign", "aggregate"}, default="sign"
-        The plain sign network, or the aggregate G by its Fourier sum, whose sign is the vote. Of a network
-        with members the mean of theirs, either way.
+    network : {"aggregate", "sign"}, optional
+        The aggregate G by its Fourier sum, whose sign is the vote that is certified; or the plain sign
+        network, which the certificate does not cover. By default the aggregate, and the network itself where
+        `model` is a `SignNetwork`. Of a network with members the mean of theirs, either way.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the numbers in the file and of its input; those of a table are read in float64.
     opset : int, default=20
@@ -102,6 +103,8 @@ def export_onnx(
     >>> classifier.predict(np.array([[2.0, 1.0], [1.0, 2.0]]))
     array([ 1, -1])
     """
+    if network is None:
+        network = "sign" if isinstance(model, SignNetwork) else "aggregate"
     check_name("network", network, NETWORKS)
     check_name("dtype", dtype, DTYPES)
     check_opset(opset)

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.records import Count, Limits, Record
 
-# Measured (docs/monitoring.md): more at the first row finds changes of the first hundreds of rows a little
-# sooner, less those that come after thousands of rows; between 0.5 and 0.75 it hardly matters.
+# Measured (docs/reference/monitoring.md): more at the first row finds changes of the first hundreds of rows a
+# little sooner, less those that come after thousands of rows; between 0.5 and 0.75 it hardly matters.
 START_SHARE = 0.7
 
 # After so many rows seven tenths of what waits still waits, after nine times as many a third.

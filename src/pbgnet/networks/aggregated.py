@@ -229,7 +229,7 @@ class AggregatedNetwork(nn.Module):
         return self.architecture.mean_of_members(own)
 
     def error_bound(self) -> Tensor:
-        """Proved bound on |computed - exact| of each output for any example: shape (...) or (..., r).
+        """Proved bound on `|computed - exact|` of each output for any example: shape (...) or (..., r).
 
         Truncation and rounding of all layers, in the precision of the weights.
 

@@ -180,7 +180,7 @@ class Code:
         return np.asarray(scores[:, -1] - scores[:, -2])
 
     def sureness(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how sure the answer is: |G| for two classes, the lead over the next for more; shape (n,)."""
+        """Return how sure the answer is: `|G|` for two classes, the lead over the next for more."""
         gaps = self.gaps(output)
         return gaps / 2.0 if self.n_classes == 2 else gaps
 
@@ -297,7 +297,7 @@ def read_code(data: object) -> AnyCode:
 
 
 DEFAULT_CODE = "hadamard"
-"""What is used unless another one is asked for; docs/training.md has the measurements."""
+"""What is used unless another one is asked for; docs/reference/training.md has the measurements."""
 
 
 def make_code(code: str | ArrayLike | Code, n_classes: int) -> Code:

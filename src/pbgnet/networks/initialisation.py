@@ -85,8 +85,8 @@ def initial_weights(
     initialisation : {"xavier_normal", "standard_normal", "pass_through", "zero"}, default="xavier_normal"
         - "xavier_normal": variance 2 / (inputs + neurons), with which the aggregate is nearly linear;
         - "standard_normal": variance 1, as that of the posterior's weights, with which it is not;
-        - "pass_through": Xavier in the first layer, while every other neuron hears its namesake in the layer
-          before and nothing else: the aggregate of one linear classifier, times a constant;
+        - "pass_through": Xavier in the first layer, while every other neuron receives only the neuron
+          of the same number in the layer before: the aggregate of one linear classifier, times a constant;
         - "zero".
 
         Intercepts start at 0 in all.
@@ -103,8 +103,9 @@ def initial_weights(
 
     Returns
     -------
-    list of Tensor, shapes (*replicas, d_k, d_{k-1} + intercept)
-        The first is (*replicas, filters, inputs of a patch + intercept) with `patches`.
+    list of Tensor
+        One of shape ``(*replicas, d_k, d_{k-1} + intercept)`` for each layer; with `patches` the first is
+        ``(*replicas, filters, inputs of a patch + intercept)``.
 
     Examples
     --------

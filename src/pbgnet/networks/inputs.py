@@ -151,7 +151,7 @@ def _dense(x: Any) -> Tensor:
 
 
 def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
-    """Whether rows are kept as codes: docs/speed.md has the measurements."""
+    """Whether rows are kept as codes: docs/results/speed.md has the measurements."""
     n_rows, n_outputs = table.shape
     if n_rows * n_outputs > DENSE_NUMBERS.get(device.type, DENSE_NUMBERS["cpu"]):
         return True

@@ -1,7 +1,8 @@
-"""HTML pages that load nothing and run nothing: layout, colours, charts, and everything escaped."""
+"""HTML pages and cards that load nothing and run nothing: layout, colours, charts, and everything escaped."""
 
 from pbgnet.pages.axis import Axis, tick_text
 from pbgnet.pages.bars import Bar, Bars
+from pbgnet.pages.card import Card, Check, Checks, render_card
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
 from pbgnet.pages.difference import page_difference
 from pbgnet.pages.drawing import Drawing
@@ -15,7 +16,10 @@ __all__ = [
     "Axis",
     "Bar",
     "Bars",
+    "Card",
     "Chart",
+    "Check",
+    "Checks",
     "Drawing",
     "Mark",
     "fill",
@@ -24,6 +28,7 @@ __all__ = [
     "mark",
     "page_difference",
     "plain_text",
+    "render_card",
     "render_page",
     "render_picture",
     "tick_text",

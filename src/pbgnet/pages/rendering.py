@@ -23,16 +23,19 @@ def render_page(module: str, **values: object) -> str:
     **values
         What the template shows. The layout asks for `title`, `heading`, `lead` and `version`.
     """
-    page = fill(module, **values)
-    # Control characters other than line ends are not allowed in HTML, escaped or not.
-    odd = {ord(c): "\N{REPLACEMENT CHARACTER}" for c in set(page) if not c.isprintable() and c not in "\n\t"}
-    return str(page).translate(odd)
+    return printable(fill(module, **values))
 
 
 def fill(module: str, **values: object) -> Markup:
     """Return a piece of a page: the template beside a module, filled with values, each of them escaped."""
     path = Path(module).with_suffix(".html")
     return Markup(_environment(path.parent).get_template(path.name).render(values))
+
+
+def printable(page: Markup) -> str:
+    """Return HTML without control characters other than line ends: it may not hold them, escaped or not."""
+    odd = {ord(c): "\N{REPLACEMENT CHARACTER}" for c in set(page) if not c.isprintable() and c not in "\n\t"}
+    return str(page).translate(odd)
 
 
 def plain_text(text: str) -> str:

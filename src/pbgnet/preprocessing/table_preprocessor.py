@@ -126,9 +126,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     columns_ : tuple of FittedColumn
         What was learned, one per column of the fitted table.
     n_features_in_ : int
+        Columns of the fitted table.
     feature_names_in_ : ndarray of str
         Only where the fitted table had names.
     n_features_out_ : int
+        Columns of numbers that it turns them into.
     book_ : CodeBook
         What the codes of the columns that are not left out stand for; `coded_` has these columns.
 
@@ -205,7 +207,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        BinnedTable, shape (n, n_features_out_)
+        BinnedTable, shape (n, `n_features_out_`)
 
         Raises
         ------
@@ -253,7 +255,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return codes
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Turn rows into numbers: float64, shape (n, n_features_out_); see `encode`."""
+        """Turn rows into numbers: float64, shape (n, `n_features_out_`); see `encode`."""
         return self.encode(X).toarray()
 
     def with_numbers(self, numbers: str) -> Self:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-# More bins than these make training slower on few rows, and nothing better (docs/tables.md).
+# More bins than these make training slower on few rows, and nothing better (docs/reference/tables.md).
 FEWEST_BINS, ROWS_PER_BIN = 32, 16
 
 # So few numbers are looked up one by one.

@@ -22,7 +22,7 @@ DIAGRAM_BOTTOM, COUNT_TOP = 186, 220
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose answer has about the same share; of two classes that is (1 + |G|) / 2."""
+    """Rows whose answer has about the same share; of two classes that is `(1 + |G|) / 2`."""
 
     low: float
     high: float  # held by the last bin only

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from tests.certificates.conftest import verify
 
 from pbgnet.certificates import (
     certificate_schema,
@@ -14,7 +15,6 @@ from pbgnet.certificates import (
     certify_selective,
     load_predictions,
     save_predictions,
-    verify,
 )
 from pbgnet.certificates.routes import SELECTIVE
 from pbgnet.estimators import make_certified_pipeline

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 
 from pbgnet.bounds import disagreement_bound, split_delta
 from pbgnet.certificates import (
@@ -19,7 +19,6 @@ from pbgnet.certificates import (
     load_model,
     load_predictions,
     save_model,
-    verify,
 )
 from pbgnet.certificates.classifier import compare, seen_rows
 from pbgnet.certificates.data import fingerprint_rows

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 
 from pbgnet.bounds import clopper_pearson_bound, split_delta
 from pbgnet.certificates import (
@@ -23,7 +23,6 @@ from pbgnet.certificates import (
     load_predictions,
     round_up,
     save_predictions,
-    verify,
 )
 from pbgnet.certificates.format import ClassifierSubject
 from pbgnet.certificates.verification.steps import ANSWERS_STEPS

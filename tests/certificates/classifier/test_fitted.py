@@ -6,7 +6,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 
 from pbgnet.certificates import (
     CandidateRecord,
@@ -22,7 +22,6 @@ from pbgnet.certificates import (
     load_certified,
     load_predictions,
     save_predictions,
-    verify,
 )
 from pbgnet.certificates.verification.steps import FITTED_STEPS
 from pbgnet.exceptions import DamagedFileError, DomainError, ShapeError

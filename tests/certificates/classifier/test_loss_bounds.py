@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import MPContext
-from tests.certificates.conftest import Reads, claim_of, failed, gap, make_data
+from tests.certificates.conftest import Reads, claim_of, failed, gap, make_data, verify
 
 from pbgnet.bounds import betting_bound, betting_grid, chernoff_bound, clopper_pearson_bound, split_delta
-from pbgnet.certificates import Certificate, certify, load_predictions, round_up, store, verify
+from pbgnet.certificates import Certificate, certify, load_predictions, round_up, store
 from pbgnet.certificates.classifier.losses import RowLosses, measure_losses
 from pbgnet.certificates.verification.steps import ANSWERS_STEPS
 from pbgnet.exceptions import (

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import brier_score_loss, log_loss
-from tests.certificates.conftest import Reads, claim_of, failed, make_data
+from tests.certificates.conftest import Reads, claim_of, failed, make_data, verify
 
-from pbgnet.certificates import Claim, certify, verify
+from pbgnet.certificates import Claim, certify
 from pbgnet.certificates.classifier.losses import NAMED_LOSSES, RowLosses, loss_quantity, measure_losses
 from pbgnet.certificates.routes import Settings
 from pbgnet.certificates.routes.chernoff import MeanEvidence

@@ -7,8 +7,9 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
+from tests.certificates.conftest import verify
 
-from pbgnet.certificates import certify_selective, load_predictions, verify
+from pbgnet.certificates import certify_selective, load_predictions
 from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,

@@ -7,9 +7,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.certificates.conftest import Reads, failed
+from tests.certificates.conftest import Reads, failed, verify
 
-from pbgnet.certificates import certify, certify_by_disagreement, describe_data, save_model, verify
+from pbgnet.certificates import certify, certify_by_disagreement, describe_data, save_model
 from pbgnet.certificates.classifier.losses import NAMED_LOSSES
 from pbgnet.exceptions import OptionError, UncertifiedError
 

@@ -192,9 +192,9 @@ def test_split_and_json_and_strangers():
 
 def test_it_is_fast():
     x = np.ones((20_000, 784), dtype=np.float32)
-    start = time.perf_counter()
+    start = time.process_time()
     fingerprint_array(x)
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 @pytest.mark.parametrize("texts", [["a", "bc", "a"], ["é", "東京", "a"], ["\ud800", ""]])

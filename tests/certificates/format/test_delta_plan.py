@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.certificates.conftest import Reads, build_model, make_data
+from tests.certificates.conftest import Reads, build_model, make_data, verify
 
-from pbgnet.certificates import certify, certify_by_disagreement, verify
+from pbgnet.certificates import certify, certify_by_disagreement
 
 
 def test_each_claim_has_a_line_and_all_add_up_to_delta():

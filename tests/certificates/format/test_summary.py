@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.certificates.conftest import make_learned
-
 from pbgnet.certificates.format.numbers import percent_up
+from tests.certificates.conftest import make_learned
 
 
 @given(st.floats(1e-9, 1.0))

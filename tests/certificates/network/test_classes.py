@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from tests.certificates.conftest import verify
 
 from pbgnet.certificates import (
     CertifiedModel,
@@ -17,7 +18,6 @@ from pbgnet.certificates import (
     certify_network,
     load_model,
     save_model,
-    verify,
 )
 from pbgnet.certificates.format import class_events
 from pbgnet.certificates.network import Answers, Situation, certifiable, evaluate

@@ -6,15 +6,10 @@ import json
 import numpy as np
 import pytest
 import torch
-from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned
+from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned, verify
 
 from pbgnet.bounds import split_delta
-from pbgnet.certificates import (
-    Terms,
-    evaluate,
-    save_model,
-    verify,
-)
+from pbgnet.certificates import Terms, evaluate, save_model
 from pbgnet.certificates.network.sampling import draw_risk
 from pbgnet.exceptions import (
     DomainError,

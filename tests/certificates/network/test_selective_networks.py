@@ -10,8 +10,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.certificates.conftest import verify
 
-from pbgnet.certificates import Terms, load_model, verify
+from pbgnet.certificates import Terms, load_model
 from pbgnet.estimators import PBGNetClassifier, make_certified_pipeline
 from pbgnet.exceptions import DomainError, DtypeError, OptionError, PBGNetWarning
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tests.certificates.conftest import verify
 
 from pbgnet.bounds import (
     betting_grid,
@@ -24,7 +25,6 @@ from pbgnet.certificates import (
     certify_network,
     load_model,
     save_model,
-    verify,
 )
 from pbgnet.certificates.network.evaluation import evaluate
 from pbgnet.certificates.routes import Foresight, Measured, make_claim

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned
+from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned, verify
 
-from pbgnet.bounds import clopper_pearson_bound, split_delta, vote_bound, vote_quantile
+from pbgnet.bounds import FIXED_GRID, clopper_pearson_bound, split_delta, vote_bound, vote_quantile
 from pbgnet.certificates import (
-    FIXED_GRID,
     ROUTES,
     Answers,
     Foresight,
@@ -20,7 +19,6 @@ from pbgnet.certificates import (
     load_model,
     round_up,
     save_model,
-    verify,
 )
 from pbgnet.certificates.routes.vote import VoteSettings
 from pbgnet.exceptions import (

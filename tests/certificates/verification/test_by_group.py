@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.certificates.conftest import verify
 
 from pbgnet import PBGNetClassifier, make_certified_pipeline
-from pbgnet.certificates import Certificate, certify, load_certified, verify
+from pbgnet.certificates import Certificate, certify, load_certified
 from pbgnet.certificates.routes import ACCURACY, ERROR_RATE
 from pbgnet.exceptions import DamagedFileError, OptionError, SmallGroupWarning
 

@@ -2,13 +2,9 @@
 
 import dataclasses
 
-from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned
+from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned, verify
 
-from pbgnet.certificates import (
-    PriorRecord,
-    make_claim,
-    verify,
-)
+from pbgnet.certificates import PriorRecord, make_claim
 from pbgnet.certificates.verification.cases import NetworkCase
 from pbgnet.networks import AggregatedNetwork
 

@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 
-from pbgnet.certificates import (
-    PriorRecord,
-    certify,
-    certify_network,
-    save_model,
-    verify,
-)
+from pbgnet.certificates import PriorRecord, certify, certify_network, save_model
 from pbgnet.certificates.verification.steps import NETWORK_STEPS
 from pbgnet.exceptions import DtypeError, UnseenCategoryWarning
 from pbgnet.networks import AggregatedNetwork, initial_weights

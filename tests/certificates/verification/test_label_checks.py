@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.tree import DecisionTreeClassifier
+from tests.certificates.conftest import verify
 
-from pbgnet.certificates import certify, verify
+from pbgnet.certificates import certify
 
 
 @pytest.fixture(scope="module")

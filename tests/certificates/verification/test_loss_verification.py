@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from tests.certificates.conftest import Reads, claim_of, failed, gap, make_data, trusted
+from tests.certificates.conftest import Reads, claim_of, failed, gap, make_data, trusted, verify
 
 from pbgnet.bounds import betting_grid
-from pbgnet.certificates import Certificate, Claim, certify, make_claim, verify
+from pbgnet.certificates import Certificate, Claim, certify, make_claim
 from pbgnet.certificates.classifier.losses import RowLosses
 from pbgnet.certificates.format import ClassifierSubject, Union
 from pbgnet.certificates.routes import Evidence, Measured, Settings

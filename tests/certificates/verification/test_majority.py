@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned, trusted
+from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned, trusted, verify
 from tests.certificates.verification.conftest import edit_certificate
 
 from pbgnet.bounds import clopper_pearson_bound, split_delta
@@ -17,7 +17,6 @@ from pbgnet.certificates import (
     certify_by_disagreement,
     certify_network,
     round_up,
-    verify,
 )
 from pbgnet.certificates.routes import balanced_bound
 from pbgnet.exceptions import DomainError

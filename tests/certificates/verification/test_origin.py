@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 from tests.certificates.verification.conftest import edit_certificate, edit_tensor, told
 
-from pbgnet.certificates import (
-    PriorRecord,
-    SplitRecord,
-    certify_network,
-    draw_prior_rows,
-    save_model,
-    verify,
-)
+from pbgnet.certificates import PriorRecord, SplitRecord, certify_network, draw_prior_rows, save_model
 from pbgnet.certificates.verification.steps import NETWORK_STEPS
 from pbgnet.exceptions import DomainError
 from pbgnet.networks import AggregatedNetwork, initial_weights

@@ -5,9 +5,9 @@ import functools
 
 import numpy as np
 import pytest
-from tests.certificates.conftest import Reads, build_model, failed, forged, make_data, make_learned
+from tests.certificates.conftest import Reads, build_model, failed, forged, make_data, make_learned, verify
 
-from pbgnet.certificates import CertifiedModel, certify, certify_by_disagreement, verify
+from pbgnet.certificates import CertifiedModel, certify, certify_by_disagreement
 from pbgnet.certificates.verification.cases import AnswersCase, NetworkCase
 from pbgnet.certificates.verification.steps import ANSWERS_STEPS, NETWORK_STEPS
 

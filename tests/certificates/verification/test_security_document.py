@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pbgnet.certificates.verification.steps import ANSWERS_STEPS, FITTED_STEPS, NETWORK_STEPS
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "security.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reference" / "security.md"
 
 
 def test_the_table_names_every_step():

@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 import torch
-from tests.certificates.conftest import failed
+from tests.certificates.conftest import failed, verify
 from tests.certificates.verification.conftest import edit_certificate, edit_tensor, told
 
 from pbgnet.bounds import seeger_bound
@@ -20,7 +20,6 @@ from pbgnet.certificates import (
     VerificationStep,
     certify_network,
     save_model,
-    verify,
 )
 from pbgnet.certificates.verification.steps import NETWORK_STEPS
 from pbgnet.exceptions import DomainError

@@ -61,23 +61,32 @@ def test_where_somebody_listens_ray_is_asked(monkeypatch, spec):
     assert ray.asked[0]["address"] == address
 
 
-@pytest.fixture
-def ray_settings(monkeypatch):
-    """Ray, quiet, and not started yet."""
+@pytest.fixture(scope="module")
+def ray_settings():
+    """Ray, quiet, and stopped in the end."""
     module = pytest.importorskip("ray", reason="a cluster needs pbgnet[cluster]")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # one that is started and stopped here needs no key
-    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    yield module
-    module.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # one that is started and stopped here needs no key
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        yield module
+        module.shutdown()
 
 
 @pytest.fixture
 def ray(ray_settings):
-    """Ray on this machine, with one worker."""
-    module = ray_settings
-    module.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
-    return module
+    """Ray on this machine, with one worker; it takes seconds to start, and tests share it."""
+    if not ray_settings.is_initialized():
+        options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+        ray_settings.init("local", num_cpus=1, **options)
+    return ray_settings
+
+
+@pytest.fixture
+def stopped_ray(ray_settings):
+    """Ray, not started yet."""
+    ray_settings.shutdown()
+    return ray_settings
 
 
 quiet = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")
@@ -170,7 +179,7 @@ def test_the_runs_of_a_worker_that_was_killed_are_done_in_the_end(ray, four, tmp
 
 @quiet
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the node among the processes of Linux")
-def test_a_node_that_dies_stops_the_study_and_is_held_against_no_run(ray_settings, four, tmp_path):
+def test_a_node_that_dies_stops_the_study_and_is_held_against_no_run(stopped_ray, four, tmp_path):
     source = deadly_source(str(tmp_path / "killed"), "node", 0)
     with Store(tmp_path / "runs.sqlite") as store:
         with pytest.raises(StudyStoppedError, match=r"The Ray cluster failed: .*Died"):

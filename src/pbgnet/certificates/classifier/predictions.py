@@ -196,17 +196,18 @@ class CertifiedPredictions:
             "exported network": (
                 str(told),
                 str(found),
-                "the classifier described is not the one certified",
+                "predictions.json describes another classifier than the one certified",
             ),
             "answers": (
                 stated.answers,
                 self.fingerprint(),
-                "an answer, a loss, a score or a class was changed",
+                "predictions.json was edited: an answer, a loss, a score or a class was changed",
             ),
         }
         if self.split is not None:
             rows = fingerprint_split(self.split.prior_rows, self.split.certified_rows)
-            compared["split"] = (self.certificate.fingerprints.split, rows, "prior rows were changed")
+            detail = "the list of prior rows in predictions.json was changed"
+            compared["split"] = (self.certificate.fingerprints.split, rows, detail)
         return compared
 
     def mismatch(self) -> str:
@@ -261,6 +262,10 @@ class CertifiedPredictions:
             )
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
+
+    def _repr_html_(self) -> str:
+        """Return the card of the certificate, which notebooks show."""
+        return self.certificate._repr_html_()
 
     def save(
         self,

@@ -1,10 +1,10 @@
 """What a certificate is: its records, and how versions of it are written, read and worded."""
 
+from pbgnet.bounds import percent, percent_up, round_down, round_up
 from pbgnet.certificates.format.certificate import Certificate, differences
 from pbgnet.certificates.format.claim_list import Claimed, Wanted, class_events
 from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software
 from pbgnet.certificates.format.majority import MajorityAnswer, never_answered
-from pbgnet.certificates.format.numbers import percent, percent_up, round_down, round_up
 from pbgnet.certificates.format.schema import certificate_schema
 from pbgnet.certificates.format.shares import Choices, Union
 from pbgnet.certificates.format.subjects import (

@@ -19,7 +19,7 @@ from pbgnet.certificates.format.majority import MajorityAnswer
 from pbgnet.certificates.format.selection_words import answered_limit, answered_share, certified_threshold
 from pbgnet.certificates.format.shares import FEW, Choices
 from pbgnet.certificates.format.subjects import DisagreementSubject, NetworkSubject, Subject
-from pbgnet.certificates.format.summary import summary
+from pbgnet.certificates.format.summary import certificate_card, summary
 from pbgnet.certificates.routes import (
     ANSWERED_ERROR_RATE,
     COUNTED,
@@ -265,6 +265,12 @@ class Certificate(Record):
     def summary(self) -> str:
         """What is proved in plain words, its bounds rounded up; `statement` is the exact sentence."""
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        """Return the card that notebooks show."""
+        from pbgnet.pages import render_card
+
+        return render_card(certificate_card(self))
 
     def words_of(self, claim: Claim) -> str:
         """Return a few words for a claim; where posterior and prior are one, for its route alone."""

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbgnet.bounds import clopper_pearson_bound
+from pbgnet.bounds import clopper_pearson_bound, percent_up, round_down, round_up
 from pbgnet.certificates.data import GroupSize, GroupsRecord
-from pbgnet.certificates.format.numbers import percent_up, round_down, round_up
 from pbgnet.certificates.routes import ACCURACY, ERROR_RATE, Claim
 
 if TYPE_CHECKING:

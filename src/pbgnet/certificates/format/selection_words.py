@@ -3,7 +3,7 @@
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
-from pbgnet.certificates.format.numbers import percent, percent_up, round_up
+from pbgnet.bounds import percent, percent_up, round_up
 from pbgnet.certificates.routes import Claim, SelectionEvidence, SelectionSettings, certified_place
 from pbgnet.exceptions import DomainError
 

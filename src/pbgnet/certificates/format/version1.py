@@ -5,10 +5,10 @@ New words, or another form, are a new version: one more module like this one.
 
 from typing import TYPE_CHECKING, Any
 
+from pbgnet.bounds import percent, round_up
 from pbgnet.certificates.format import version1_outputs
 from pbgnet.certificates.format.class_words import told_by_class, told_of_cells
 from pbgnet.certificates.format.group_words import groups_settled, small_groups_told, statement_of_groups
-from pbgnet.certificates.format.numbers import percent, round_up
 from pbgnet.certificates.format.selection_words import (
     SCORE_OF_ROW,
     THRESHOLDS_SETTLED,

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from pbgnet.bounds import round_up
 from pbgnet.certificates.format.class_words import told_by_label
 from pbgnet.certificates.format.group_words import statement_of_groups
-from pbgnet.certificates.format.numbers import round_up
 
 if TYPE_CHECKING:
     from pbgnet.certificates.format.certificate import Certificate

@@ -191,7 +191,7 @@ class Answers:
 
     @property
     def sureness(self) -> NDArray[np.float64]:
-        """How sure the vote is of each row: |G| for two classes, for more its lead over the next class."""
+        """How sure the vote is of each row: `|G|` for two classes, for more its lead over the next class."""
         assert isinstance(self.code, Code)
         return self.code.sureness(self.output)
 

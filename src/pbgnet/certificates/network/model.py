@@ -131,7 +131,7 @@ class CertifiedModel:
     def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the label of each row that the certificate lets the vote answer, and None for the others.
 
-        Rows are answered whose score, |G| for two classes and the lead over the next class for more, is at
+        Rows are answered whose score, `|G|` for two classes and the lead over the next class for more, is at
         least `certificate.threshold`. The array is one of objects, so that a row without an answer cannot be
         taken for one that has it; `predict` answers all rows.
 
@@ -164,34 +164,38 @@ class CertifiedModel:
             "posterior weights": (
                 stated.posterior_weights,
                 fingerprint_tensors(list(self.network.weights)),
-                "a weight of the posterior was changed",
+                "a weight of the posterior in model.safetensors was changed",
             ),
             "prior weights": (
                 stated.prior_weights,
                 fingerprint_tensors(self.network.prior_weights),
-                "a weight of the prior was changed",
+                "a weight of the prior in model.safetensors was changed",
             ),
             "preprocessing": (
                 stated.inputs,
                 self.inputs.fingerprint(),
-                "classes, feature names or the preprocessor were changed",
+                "classes, feature names or the preprocessor in preprocessing.json were changed",
             ),
             "row fingerprints": (
                 stated.row_fingerprints,
                 fingerprint_rows(self.row_fingerprints),
-                "a stored fingerprint of a row was changed",
+                "a fingerprint of a row in model.safetensors was changed",
             ),
             "prior margins": (
                 stated.prior_margins or "none",
                 "none" if self.prior_margins is None else fingerprint_array(self.prior_margins),
-                "a stored margin was changed",
+                "a margin in model.safetensors was changed",
             ),
             "split": (
                 certificate.fingerprints.split,
                 fingerprint_split(self.prior_rows, self.certified_rows),
-                "prior or certified rows were changed",
+                "the list of prior or certified rows in model.safetensors was changed",
             ),
         }
+
+    def _repr_html_(self) -> str:
+        """Return the card of the certificate, which notebooks show."""
+        return self.certificate._repr_html_()
 
     def mismatch(self) -> str:
         """Return where the model is not what its certificate speaks of; "" if it is.

@@ -25,7 +25,6 @@ from pbgnet.certificates.routes.claim import (
     make_claim,
 )
 from pbgnet.certificates.routes.measured import Measured, Sample
-from pbgnet.certificates.routes.pac_bayes import FIXED_GRID
 from pbgnet.certificates.routes.registry import (
     CANDIDATES,
     COUNT_BELOW,
@@ -51,7 +50,6 @@ __all__ = [
     "COUNT_BELOW",
     "ERROR_RATE",
     "EXPECTED_DIVERGENCE",
-    "FIXED_GRID",
     "HAMMING_LOSS",
     "HELD_OUT_LOSS",
     "LINEAR_LOSS",

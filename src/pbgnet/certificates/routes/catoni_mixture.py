@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pbgnet.bounds import catoni_grid
+from pbgnet.bounds import FIXED_GRID, catoni_grid
 from pbgnet.certificates.routes.base import Foresight
-from pbgnet.certificates.routes.pac_bayes import FIXED_GRID, LossSettings
+from pbgnet.certificates.routes.pac_bayes import LossSettings
 from pbgnet.certificates.routes.seeger import Seeger
 
 

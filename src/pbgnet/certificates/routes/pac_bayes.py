@@ -5,17 +5,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Self
 
-import numpy as np
-
 from pbgnet.bounds import catoni_mixture_bound, sampled_risk_ceiling, seeger_bound
 from pbgnet.certificates.routes.base import Evidence, Settings
 from pbgnet.certificates.routes.measured import Measured, risk_ceiling
 from pbgnet.exceptions import DomainError
 from pbgnet.records import Limits, NonNegative, OpenProbability, Positive, PositiveCount, Probability
-
-FIXED_GRID = tuple((2.0 ** np.arange(-6, 4)).tolist())
-"""Trade-offs C of the mixture where there are no prior rows to choose them on. They belong to the format of
-certificates: `verify` would refuse others."""
 
 
 @dataclass(frozen=True)

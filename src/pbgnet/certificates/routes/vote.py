@@ -5,11 +5,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from pbgnet.bounds import catoni_grid, choose_vote, vote_bound, vote_loss_error, vote_losses
+from pbgnet.bounds import FIXED_GRID, catoni_grid, choose_vote, vote_bound, vote_loss_error, vote_losses
 from pbgnet.certificates.routes.base import ERROR_RATE, Evidence, Foresight, Route, Settings
 from pbgnet.certificates.routes.measured import Measured, mean_loss
 from pbgnet.certificates.routes.pac_bayes import (
-    FIXED_GRID,
     LossSettings,
     PosteriorEvidence,
     over_all_labels,

@@ -10,7 +10,8 @@ from pbgnet.certificates.classifier import (
 )
 from pbgnet.certificates.data import unchanged_data
 from pbgnet.certificates.routes import SELECTIVE, SelectionSettings
-from pbgnet.certificates.verification.cases import AnswersCase, Outcome
+from pbgnet.certificates.verification.cases import AnswersCase
+from pbgnet.certificates.verification.outcomes import Outcome
 
 
 def check_scores(case: AnswersCase) -> Outcome:

@@ -44,20 +44,20 @@ from pbgnet.certificates.routes import (
     Measured,
     Settings,
 )
-from pbgnet.certificates.verification.cases import (
-    AnswersCase,
-    Outcome,
-    compare_duplicates,
-    compare_majority,
-    is_outward,
-    same,
-)
+from pbgnet.certificates.verification.cases import AnswersCase
 from pbgnet.certificates.verification.claims import (
     claimed_by,
     evidence_text,
     outcome_of,
     same_evidence,
     same_settings,
+)
+from pbgnet.certificates.verification.outcomes import (
+    Outcome,
+    compare_duplicates,
+    compare_majority,
+    is_outward,
+    same,
 )
 from pbgnet.exceptions import PriorLeakageError, ShapeError
 

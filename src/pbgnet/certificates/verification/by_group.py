@@ -2,7 +2,8 @@
 
 from pbgnet.certificates.data import GroupsRecord
 from pbgnet.certificates.routes import largest_difference
-from pbgnet.certificates.verification.cases import Case, Outcome, same
+from pbgnet.certificates.verification.cases import Case
+from pbgnet.certificates.verification.outcomes import Outcome, same
 
 
 def check_groups(case: Case) -> Outcome:

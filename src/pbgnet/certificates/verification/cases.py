@@ -1,9 +1,8 @@
-"""What a check works on and what it returns; shared by the checks of `verify`."""
+"""What a check of `verify` works on: a certificate with what was certified, and the data given."""
 
 import functools
-import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from pbgnet.certificates.data import (
     fingerprint_features,
     target_values,
 )
-from pbgnet.certificates.format import Certificate, FittedSubject, MajorityAnswer, NetworkSubject, Wanted
+from pbgnet.certificates.format import Certificate, FittedSubject, NetworkSubject, Wanted
 from pbgnet.certificates.network import (
     Answers,
     CertifiedModel,
@@ -34,29 +33,6 @@ from pbgnet.certificates.network import (
 from pbgnet.certificates.routes import Foresight, SelectionSettings
 from pbgnet.exceptions import PBGNetError, UncertifiedError
 from pbgnet.preprocessing import as_table, count_rows, take_rows
-
-RELATIVE = 1e-9
-"""Recomputed numbers may differ by this much, for other machines round differently."""
-
-ROUNDING = 1e-12
-"""An upper limit may be stated lower than it is recomputed by this much only: no more is rounding."""
-
-# So many rows within the numerical error of a tie may be counted otherwise on another machine. A network
-# that was trained has none; with more, a forged count could hide behind them.
-MOST_TIES = 3
-
-TIES_ON_TRUST = "rows within the numerical error of a tie count otherwise here; the stated count is on trust"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a check expected and found; `trusted` where it could not recompute what it is about."""
-
-    expected: str
-    found: str
-    ok: bool
-    detail: str = ""
-    trusted: bool = False
 
 
 class Case:
@@ -98,6 +74,21 @@ class Case:
         """The groups that the certificate says certified rows have."""
         return () if self.certificate.groups is None else self.certificate.groups.claimed
 
+    @property
+    def certified_columns(self) -> tuple[str, ...] | None:
+        """The names of the columns of the certified table, where they are stored."""
+        return None
+
+    @property
+    def certified_hashes(self) -> NDArray[np.uint64] | None:
+        """The hash of each row of the certified table, where they are stored."""
+        return None
+
+    @property
+    def known_classes(self) -> Classes | None:
+        """The classes of the labels; None where a row may have several labels, or none is needed."""
+        return None
+
     @functools.cached_property
     def facts(self) -> TableFacts:
         """What one walk through the rows finds."""
@@ -120,6 +111,21 @@ class NetworkCase(Case):
     def certified_rows(self) -> NDArray[np.int64]:
         """Those of the model."""
         return self.model.certified_rows
+
+    @property
+    def certified_columns(self) -> tuple[str, ...] | None:
+        """Those of the model."""
+        return self.model.feature_names
+
+    @property
+    def certified_hashes(self) -> NDArray[np.uint64]:
+        """Those of the model."""
+        return self.model.row_fingerprints
+
+    @property
+    def known_classes(self) -> Classes | None:
+        """Those of the model."""
+        return None if self.several_labels else self.model.inputs.classes
 
     @functools.cached_property
     def X(self) -> Any:  # noqa: N802
@@ -274,6 +280,12 @@ class AnswersCase(Case):
         return Wanted.stated(self.certificate.claims, self.classes.names, self.claimed_groups, loss)
 
     @property
+    def known_classes(self) -> Classes | None:
+        """Those of the answers."""
+        needed = self.certificate.fingerprints.labels is not None and not self.certificate.of_labels
+        return self.classes if needed else None
+
+    @property
     def classes(self) -> Classes:
         """The classes that answers are places among."""
         return Classes(self.certified.classes)
@@ -331,70 +343,3 @@ def as_certified(given: Any, certificate: Certificate) -> Any:
     table = as_table(given)
     same_table = table is given or fingerprint_features(table) == certificate.fingerprints.features
     return table if same_table else np.asarray(given)
-
-
-def same(expected: object, found: object, detail: str = "") -> Outcome:
-    """Compare two values exactly; the detail is given where they differ."""
-    ok = expected == found
-    return Outcome(str(expected), str(found), ok, "" if ok else detail)
-
-
-def compare_duplicates(stated: int, found: int, near_copies: str) -> Outcome:
-    """Compare the numbers of rows that repeat another; a note on near copies puts these on trust."""
-    if stated != found or not near_copies:
-        return same(f"{stated} rows", f"{found} rows")
-    return Outcome(f"{stated} rows", f"{found} rows", True, near_copies, trusted=True)
-
-
-def compare_majority(
-    certificate: Certificate, majority: MajorityAnswer | None, never_answered: tuple[str, ...]
-) -> Outcome:
-    """Compare what always the same answer errs, and the classes never answered; say what that means."""
-
-    def told(counted: MajorityAnswer | None, missing: tuple[str, ...]) -> str:
-        unanswered = f"; never answered: {', '.join(missing)}" if missing else ""
-        if counted is None:
-            return f"no labels{unanswered}"
-        return (
-            f"always {counted.answer}, of the {counted.chosen_on}: {counted.n_errors} of {counted.n} wrong, "
-            f"rate {counted.error_rate!r}{unanswered}"
-        )
-
-    stated = told(certificate.majority, certificate.inputs.never_answered)
-    found = told(majority, never_answered)
-    detail = " ".join((certificate.yardstick, *certificate.shortcomings))
-    return Outcome(stated, found, stated == found, detail)
-
-
-def close(expected: float, found: float) -> Outcome:
-    """Compare two numbers up to rounding."""
-    return Outcome(repr(expected), repr(found), math.isclose(expected, found, rel_tol=RELATIVE))
-
-
-def is_outward(stated: float, found: float, slack: float = 0.0) -> bool:
-    """Whether an upper limit is stated as it is recomputed, or a little higher; never lower than rounding.
-
-    Parameters
-    ----------
-    stated, found : float
-        Not negative.
-    slack : float, default=0.0
-        How much lower it may be besides, up to `RELATIVE`: the proved error of what it was computed from.
-    """
-    lower = min(found * ROUNDING + slack, found * RELATIVE)
-    return found - lower <= stated <= found * (1 + RELATIVE)
-
-
-def count_agrees(stated: int, found: int, n_ties: int) -> bool:
-    """Whether two counts of errors differ by no more than a few rows that are ties to rounding."""
-    return abs(stated - found) <= min(n_ties, MOST_TIES)
-
-
-def risk_problem(stated: float, stated_error: float, found: float, found_error: float) -> str:
-    """Say what is wrong with a stated mean; two computations may differ by the error of both, and no more."""
-    slack = 2.0 * min(stated_error, found_error * (1 + RELATIVE)) + 1e-12
-    if not math.isclose(stated, found, rel_tol=0.0, abs_tol=slack):
-        return "it differs by more than the numerical error"
-    if stated + stated_error < found - found_error:
-        return "it is understated by more than the numerical error"
-    return ""

@@ -27,11 +27,10 @@ from pbgnet.certificates.routes import (
     balanced_bound,
     candidates_of,
 )
-from pbgnet.certificates.verification.cases import (
+from pbgnet.certificates.verification.cases import Case, NetworkCase
+from pbgnet.certificates.verification.outcomes import (
     RELATIVE,
     TIES_ON_TRUST,
-    Case,
-    NetworkCase,
     Outcome,
     count_agrees,
     is_outward,

@@ -1,8 +1,9 @@
 """Checks of `verify` of a classifier that was fitted on some rows of a table and counted on the others."""
 
 from pbgnet.certificates.data import count_duplicates, note_on_near_copies
-from pbgnet.certificates.verification.cases import FittedCase, Outcome, compare_duplicates, same
+from pbgnet.certificates.verification.cases import FittedCase
 from pbgnet.certificates.verification.origin import settled_claims
+from pbgnet.certificates.verification.outcomes import Outcome, compare_duplicates, same
 
 
 def check_split(case: FittedCase) -> Outcome:

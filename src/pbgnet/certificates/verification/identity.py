@@ -9,8 +9,20 @@ from pbgnet.certificates.data import (
     fingerprint_rows,
 )
 from pbgnet.certificates.network import TOLERANCE
-from pbgnet.certificates.verification.cases import Case, NetworkCase, Outcome, same
+from pbgnet.certificates.verification.cases import Case, NetworkCase
+from pbgnet.certificates.verification.differences import (
+    differing_columns,
+    differing_count,
+    differing_labels,
+    differing_rows,
+)
+from pbgnet.certificates.verification.outcomes import Outcome, same
 from pbgnet.preprocessing import count_rows
+
+EDITED = (
+    "certificate.json was edited after it was written: its text no longer matches its seal. If a later step "
+    "fails as well, it shows which number was changed"
+)
 
 
 def check_schema(case: Case) -> Outcome:
@@ -37,7 +49,8 @@ def check_statement(case: Case) -> Outcome:
         pairs = [(_nth(genuine, k), _nth(found, k)) for k in range(max(len(genuine), len(found)))]
         for expected, other in pairs:
             if expected != other:
-                return Outcome(expected, other, False, f"the {name} not what the numbers of the file make")
+                detail = f"the {name} not what the numbers in certificate.json say"
+                return Outcome(expected, other, False, detail)
     return Outcome(certificate.statement, certificate.statement, True)
 
 
@@ -46,7 +59,7 @@ def check_seal(case: Case) -> Outcome:
     certificate = case.certificate
     if certificate.written is None:
         return Outcome(certificate.seal, certificate.seal, True, "it was never in a file")
-    return same(certificate.written.seal, certificate.seal, "a field of the certificate was edited")
+    return same(certificate.written.seal, certificate.seal, EDITED)
 
 
 def check_own(name: str) -> Callable[[NetworkCase], Outcome]:
@@ -62,26 +75,10 @@ def check_data(case: Case) -> Outcome:
     return same(stated.data, found, "the certificate's fingerprints of the data contradict each other")
 
 
-def check_features(case: Case) -> Outcome:
-    """Fingerprint the values of all rows."""
-    detail = "a value, or the order of rows or columns, differs from the table given to fit"
-    return same(case.certificate.fingerprints.features, case.facts.features, detail)
-
-
-def check_labels(case: Case) -> Outcome:
-    """Fingerprint all labels."""
-    detail = "a label, or the order of rows, differs from those given to fit"
-    expected = case.certificate.fingerprints.labels
-    if expected is None:
-        return Outcome("no labels", "no labels", True, "none are needed")
-    return same(expected, fingerprint_labels(case.y), detail)
-
-
 def check_columns(case: Case) -> Outcome:
     """Fingerprint the names of the columns."""
     expected, found = case.certificate.fingerprints.columns, fingerprint_columns(case.X)
-    detail = "a column was renamed, moved, added or left out"
-    return same(expected or "no names", found or "no names", detail)
+    return explained(expected or "no names", found or "no names", case, differing_columns)
 
 
 def check_row_count(case: Case) -> Outcome:
@@ -89,7 +86,26 @@ def check_row_count(case: Case) -> Outcome:
     count, found = count_rows(case.X), f"{case.n_rows} rows"
     if count != case.n_rows:
         found = f"{count} rows with {case.n_rows} labels"
-    return same(f"{case.certificate.n_rows_total} rows", found, "rows were added or left out")
+    return explained(f"{case.certificate.n_rows_total} rows", found, case, differing_count)
+
+
+def check_features(case: Case) -> Outcome:
+    """Fingerprint the values of all rows."""
+    return explained(case.certificate.fingerprints.features, case.facts.features, case, differing_rows)
+
+
+def check_labels(case: Case) -> Outcome:
+    """Fingerprint all labels."""
+    expected = case.certificate.fingerprints.labels
+    if expected is None:
+        return Outcome("no labels", "no labels", True, "none are needed")
+    return explained(expected, fingerprint_labels(case.y), case, differing_labels)
+
+
+def explained(expected: str, found: str, case: Case, explain: Callable[[Case], str]) -> Outcome:
+    """Compare two values exactly; where they differ, the table is looked at to say why."""
+    ok = expected == found
+    return Outcome(expected, found, ok, "" if ok else explain(case))
 
 
 def check_stored_rows(case: NetworkCase) -> Outcome:

@@ -7,8 +7,9 @@ from pbgnet.certificates.data import indicator_values, unchanged_data
 from pbgnet.certificates.format import FittedSubject, Wanted
 from pbgnet.certificates.routes import Claim
 from pbgnet.certificates.verification.answers import choices_text, claims_text, is_settled, not_asked
-from pbgnet.certificates.verification.cases import AnswersCase, Outcome, compare_majority, same
+from pbgnet.certificates.verification.cases import AnswersCase
 from pbgnet.certificates.verification.claims import claimed_by, evidence_text, outcome_of, same_evidence
+from pbgnet.certificates.verification.outcomes import Outcome, compare_majority, same
 
 
 def check_answers(case: AnswersCase) -> Outcome:

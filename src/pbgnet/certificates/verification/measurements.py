@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from pbgnet.certificates.network import LARGEST_ERROR, classes_never_answered, majority_of
-from pbgnet.certificates.verification.cases import (
+from pbgnet.certificates.verification.cases import NetworkCase
+from pbgnet.certificates.verification.outcomes import (
     MOST_TIES,
     TIES_ON_TRUST,
-    NetworkCase,
     Outcome,
     close,
     compare_duplicates,

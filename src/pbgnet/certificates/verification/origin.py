@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pbgnet.certificates.data import rows_to_fit
 from pbgnet.certificates.format import Certificate
 from pbgnet.certificates.network import prior_problem
-from pbgnet.certificates.verification.cases import RELATIVE, FittedCase, NetworkCase, Outcome
+from pbgnet.certificates.verification.cases import FittedCase, NetworkCase
+from pbgnet.certificates.verification.outcomes import RELATIVE, Outcome
 from pbgnet.networks import initial_weights
 from pbgnet.preprocessing import TablePreprocessor, read_columns, take_rows
 

@@ -10,7 +10,7 @@ lower by 1e-12, as is the divergence it rests on; a mean loss by what its proved
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,7 +20,8 @@ from pbgnet.certificates.classifier import CertifiedPredictions, Loss, Scores
 from pbgnet.certificates.format import FittedSubject
 from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.store import holds_predictions, load_certified
-from pbgnet.certificates.verification.cases import AnswersCase, Case, FittedCase, NetworkCase, Outcome
+from pbgnet.certificates.verification.cases import AnswersCase, Case, FittedCase, NetworkCase
+from pbgnet.certificates.verification.outcomes import Outcome
 from pbgnet.certificates.verification.steps import (
     ANSWERS_STEPS,
     FITTED_STEPS,
@@ -32,8 +33,11 @@ from pbgnet.kernels import one_thread
 
 AnyCase = TypeVar("AnyCase", bound=Case)
 
-STATUSES = {"ok": "ok", "failed": "FAILED", "trusted": "trusted"}
+STATUSES = {"ok": "ok", "failed": "FAILED", "trusted": "trusted", "skipped": "not checked"}
 """How the status of a step is printed."""
+
+# An edited certificate does not stop the steps: the next one that fails tells which number was edited.
+TEXT_STEP = "certificate text"
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,14 @@ class VerificationStep:
     expected : str
         What the certificate says.
     found : str
-        What was recomputed; "not computed" where an earlier failure made it impossible.
-    status : {"ok", "failed", "trusted"}
-        Recomputed and as stated; not as stated; or something that nobody can recompute from the model
-        and the data, so that it is taken on trust.
+        What was recomputed; "not computed" where that was impossible.
+    status : {"ok", "failed", "trusted", "skipped"}
+        Recomputed and as stated; not as stated; something that cannot be recomputed from the model and the
+        data, so that it is taken on trust; or not checked, because an earlier step failed.
     detail : str
         Why it failed, or what the step takes on trust.
     ok : bool
-        Whether it did not fail; made from the status.
+        Whether it was recomputed or is taken on trust; made from the status.
     """
 
     name: str
@@ -66,12 +70,20 @@ class VerificationStep:
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
             raise DomainError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r:.40}.")
-        object.__setattr__(self, "ok", self.status != "failed")
+        object.__setattr__(self, "ok", self.status in ("ok", "trusted"))
+
+    @property
+    def told(self) -> str:
+        """What there is to say besides the name: what was found instead, why, or what is taken on trust."""
+        if self.status != "failed":
+            return self.detail
+        told = f"expected {self.expected}, found {self.found}"
+        return f"{told} ({self.detail})" if self.detail else told
 
     def __str__(self) -> str:
         line = f"[{STATUSES[self.status]}] {self.name}"
-        if not self.ok:
-            line += f": expected {self.expected}, found {self.found}"
+        if self.status == "failed":
+            return f"{line}: {self.told}"
         return f"{line} ({self.detail})" if self.detail else line
 
 
@@ -107,19 +119,42 @@ class VerificationReport:
         return self._with_status("ok")
 
     @property
+    def skipped(self) -> tuple[VerificationStep, ...]:
+        """The steps that were not checked, because an earlier one failed."""
+        return self._with_status("skipped")
+
+    @property
     def summary(self) -> str:
-        """The verdict in one sentence, with the number of steps of each kind."""
+        """The verdict in one or two sentences, with the number of steps of each kind."""
         if not self.ok:
-            return f"NOT verified: {len(self.failures)} of {len(self.steps)} steps failed."
+            names = ", ".join(step.name for step in self.failures)
+            rest = len(self.skipped)
+            skipped = f" {rest} later step{'s were' if rest > 1 else ' was'} not checked." if rest else ""
+            return f"NOT verified: {len(self.failures)} of {len(self.steps)} steps failed ({names}).{skipped}"
         trust = f", {len(self.trusted)} taken on trust" if self.trusted else ""
         return f"Verified: {len(self.recomputed)} steps recomputed{trust}."
 
     def _with_status(self, status: str) -> tuple[VerificationStep, ...]:
         return tuple(step for step in self.steps if step.status == status)
 
+    def _repr_html_(self) -> str:
+        """Return the list with ticks that notebooks show: failures first, what was recomputed folded."""
+        from pbgnet.pages import Card, Check, Checks, render_card  # the template engine is for notebooks only
+
+        headings = {"failed": "Failed", "trusted": "Taken on trust", "ok": "Recomputed"}
+        lists = []
+        for status, heading in headings.items():
+            steps = self._with_status(status)
+            checks = tuple(Check(status, step.name, step.told) for step in steps)
+            if checks:
+                lists.append(Checks(f"{heading}: {len(checks)}", checks, unfolded=status != "ok"))
+        card = Card(headline=self.summary, tone="good" if self.ok else "bad", lists=tuple(lists))
+        return render_card(card)
+
     def __str__(self) -> str:
         # A name in the data that holds the end of a line must not look like a line of the report.
-        return "\n".join(r"\n".join(str(line).splitlines()) for line in (*self.steps, self.summary))
+        shown = [step for step in self.steps if step.status != "skipped"]
+        return "\n".join(r"\n".join(str(line).splitlines()) for line in (*shown, self.summary))
 
 
 @one_thread()  # thousands of small operations
@@ -134,8 +169,13 @@ def verify(
     loss: Loss | None = None,
     groups: ArrayLike | None = None,
     scores: Scores | None = None,
+    every_step: bool = False,
 ) -> VerificationReport:
-    """Recompute everything a certificate says.
+    """Recompute everything a certificate says, and stop at the first thing that is not as stated.
+
+    What fails first is the cause, and its step says what may explain it; later steps would mostly fail as a
+    consequence, and are listed as not checked. Only an edited certificate does not stop the steps: the next
+    one that fails shows which number was edited.
 
     Parameters
     ----------
@@ -165,6 +205,8 @@ def verify(
     scores : callable, optional
         The function given to `certify_selective` as scores, which is then asked again; without it, that it
         has the values stored is taken on trust.
+    every_step : bool, default=False
+        Whether to run every step even after one has failed.
 
     Returns
     -------
@@ -190,8 +232,12 @@ def verify(
     >>> report.ok, report.summary
     (True, 'Verified: 38 steps recomputed, 2 taken on trust.')
     >>> y[5] = 1
-    >>> [step.name for step in verify(model, X, y).failures]
-    ['data: labels', 'empirical risk', 'error rate', 'majority answer', 'evidence', 'alternatives']
+    >>> (step,) = verify(model, X, y).failures
+    >>> step.name
+    'data: labels'
+    >>> print(step.detail)
+    The label of row 6 (counting from 1, without the header) is 1, and was 0 when the certificate was made.
+    All other labels are as certified.
     """
     read = VerificationStep("files", "a readable model", "a readable model", "ok")
     if not isinstance(certified, CertifiedModel | CertifiedPredictions):
@@ -200,8 +246,7 @@ def verify(
             certified = load_certified(certified, check=False)  # the steps compare it
         except PBGNetError as error:
             read = VerificationStep("files", "a readable model", "a damaged one", "failed", str(error))
-            skipped = [_not_computed(name, "the model could not be read") for name in names]
-            return VerificationReport((read, *skipped))
+            return VerificationReport((read, *map(_skipped, names)))
     if isinstance(certified, CertifiedModel):
         given_here = {
             "model": model,
@@ -217,11 +262,11 @@ def verify(
                     "network; leave it out."
                 )
         case = NetworkCase(certified, X, y, groups)
-        return VerificationReport((read, *(_run(name, check, case) for name, check in NETWORK_STEPS.items())))
+        return VerificationReport((read, *_run_all(NETWORK_STEPS, case, every_step)))
     if loss is not None and model is None:
         raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
     if scores is not None and model is None:
-        raise OptionError("Scores are had by asking the classifier again; pass it as model.")
+        raise OptionError("Scores are computed by asking the classifier again; pass it as model.")
     if reference_data is not None and reference is None:
         raise OptionError("reference_data are those of the certified vote; pass it as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
@@ -229,21 +274,37 @@ def verify(
     of_labels = LABEL_STEPS if certified.certificate.of_labels else {}
     if isinstance(certified.certificate.subject, FittedSubject):
         fitted = FittedCase(certified, X, y, model, loss=loss, groups=groups, scores=scores)
-        steps = FITTED_STEPS | of_labels
-        return VerificationReport((read, *(_run(name, check, fitted) for name, check in steps.items())))
+        return VerificationReport((read, *_run_all(FITTED_STEPS | of_labels, fitted, every_step)))
     answers = AnswersCase(certified, X, y, model, reference, failures, loss, groups, scores)
-    of_answers = ANSWERS_STEPS | of_labels
-    return VerificationReport((read, *(_run(name, check, answers) for name, check in of_answers.items())))
+    return VerificationReport((read, *_run_all(ANSWERS_STEPS | of_labels, answers, every_step)))
+
+
+def _run_all(
+    checks: Mapping[str, Callable[[AnyCase], Outcome]], case: AnyCase, every_step: bool
+) -> Iterator[VerificationStep]:
+    """Run the checks in order; after one has failed, the others are listed as not checked."""
+    failed: set[str] = set()
+    for name, check in checks.items():
+        # The sentences of a certificate are made from its numbers: where these were edited, they differ too.
+        follows = failed - {TEXT_STEP} or (failed and name == "statement")
+        step = _skipped(name) if follows and not every_step else _run(name, check, case)
+        if step.status == "failed":
+            failed.add(name)
+        yield step
+
+
+def _skipped(name: str) -> VerificationStep:
+    return VerificationStep(name, "to be recomputed", "not checked", "skipped")
 
 
 def _run(name: str, check: Callable[[AnyCase], Outcome], case: AnyCase) -> VerificationStep:
-    """Run one check; an error in it is a failed step, and the other steps go on."""
+    """Run one check; an error in it is a failed step."""
     try:
         outcome = check(case)
     except PBGNetError as error:
         return _not_computed(name, str(error))
     except Exception as error:  # a damaged table can fail in any way; the report must still be complete
-        return _not_computed(name, f"{type(error).__name__}: {str(error)[:200]}")
+        return _not_computed(name, f"the table cannot be used ({type(error).__name__}: {str(error)[:200]})")
     status = "failed" if not outcome.ok else "trusted" if outcome.trusted else "ok"
     return VerificationStep(name, outcome.expected, outcome.found, status, outcome.detail)
 

@@ -13,22 +13,23 @@ from pbgnet.certificates.verification import (
     measurements,
     origin,
 )
-from pbgnet.certificates.verification.cases import AnswersCase, FittedCase, NetworkCase, Outcome
+from pbgnet.certificates.verification.cases import AnswersCase, FittedCase, NetworkCase
+from pbgnet.certificates.verification.outcomes import Outcome
 
 NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "schema": identity.check_schema,
-    "statement": identity.check_statement,
     "certificate text": identity.check_seal,
+    "statement": identity.check_statement,
     "network": identity.check_own("network"),
     "posterior weights": identity.check_own("posterior weights"),
     "prior weights": identity.check_own("prior weights"),
     "preprocessing": identity.check_own("preprocessing"),
     "row fingerprints": identity.check_own("row fingerprints"),
     "prior margins": identity.check_own("prior margins"),
-    "data: features": identity.check_features,
-    "data: labels": identity.check_labels,
     "data: columns": identity.check_columns,
     "data: number of rows": identity.check_row_count,
+    "data: features": identity.check_features,
+    "data: labels": identity.check_labels,
     "data: fingerprint": identity.check_data,
     "data: duplicates": measurements.check_duplicates,
     "data: rows": identity.check_stored_rows,
@@ -60,13 +61,13 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
 # What comes first wherever a classifier is known by its answers.
 _ANSWERED: dict[str, Callable[[AnswersCase], Outcome]] = {
     "schema": identity.check_schema,
-    "statement": identity.check_statement,
     "certificate text": identity.check_seal,
+    "statement": identity.check_statement,
     "answers stored": answers.check_predictions,
-    "data: features": identity.check_features,
-    "data: labels": identity.check_labels,
     "data: columns": identity.check_columns,
     "data: number of rows": identity.check_row_count,
+    "data: features": identity.check_features,
+    "data: labels": identity.check_labels,
     "data: fingerprint": identity.check_data,
 }
 

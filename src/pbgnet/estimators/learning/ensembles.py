@@ -31,7 +31,7 @@ VALUES = "values"
 # Second word of the seed of the sample of very many rows.
 SAMPLE = 4
 
-# What is better for many columns: docs/training.md has the measurements.
+# What is better for many columns: docs/reference/training.md has the measurements.
 WIDE_HIDDEN_LAYER_SIZES, HIDDEN_LAYER_SIZES = (50,), (20,)
 WIDE_STEPS = 3000
 WIDE_COURSE = EnsembleCourse(total_decay=(0.01, 0.1), deviation=3.0, judging_folds=1, many_rows_rate=1.0)

@@ -1,4 +1,4 @@
-"""The page of all certificates: what `pbgnet certificates` writes."""
+"""The page of all certificates: what `pbgnet reproduce certificates` writes."""
 
 import datetime
 import os
@@ -16,7 +16,7 @@ from pbgnet.experiments.tables import paper_numbers
 
 HEAD = """# Certificates of all routes
 
-Made by `pbgnet certificates`. Bounds are upper bounds that hold with {confidence:.0%} confidence,
+Made by `pbgnet reproduce certificates`. Bounds are upper bounds that hold with {confidence:.0%} confidence,
 each on its own, not all of them together; losses, divergences and test figures are what was
 measured. {splits} S0 is {fraction:.0%} of the training rows: it trains the prior, chooses
 everything a route needs beforehand and trains the tanh network. S1 is certified. Hidden layers

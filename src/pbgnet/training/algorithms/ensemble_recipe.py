@@ -20,7 +20,7 @@ GROWING, FIRST_SHARE = 0.1, 0.01
 
 @dataclass(frozen=True)
 class EnsembleCourse:
-    """How the members of an ensemble are trained; docs/training.md has the measurements behind the defaults.
+    """How the members of an ensemble are trained; docs/reference/training.md has the measurements.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ class PriorCourse:
 
     One network per pair of a deviation and a weight decay is trained without a validation part of the
     prior rows; the one with the smallest linear loss there, its weights multiplied by the best factors,
-    is trained again on all of them. The measurements behind the defaults are in docs/training.md.
+    is trained again on all of them. The measurements behind the defaults are in docs/reference/training.md.
 
     Attributes
     ----------
