@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from pbgnet.certificates import Classes, certify, round_up
 from pbgnet.report import render_report
-from pbgnet.report.class_facts import class_numbers, listed, title, told_apart
+from pbgnet.report.class_facts import class_numbers, listed, title
 from pbgnet.report.confusion import confusion_matrix
 
 
