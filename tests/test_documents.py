@@ -16,7 +16,7 @@ def test_readme_example_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("With confidence 95 %")
+    assert capsys.readouterr().out.startswith("Wrong at most ")
     assert (tmp_path / "model" / "certificate.json").exists()
 
 

@@ -50,8 +50,8 @@ def test_the_page_has_groups_and_the_plan_of_delta(table):
     assert "<a>" not in page
     assert "6 limits of the error rate in groups" not in page  # six are told one by one
     assert "error rate in group &#39;b&#39;, lower limit" in page
-    assert "other groups of rows than those named" in page
+    assert "groups other than those listed" in page
     plain = render_report(certify(answer, X, y), X, y)
     assert 'id="groups"' not in plain
-    assert "Who pays for what" in plain
+    assert "risk of being wrong</a> is shared" in plain
     assert 'class="verdict good"' in page  # a small group is no reason to doubt the classifier

@@ -89,12 +89,8 @@ def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:
 
 def _lead(certified: CertifiedPredictions) -> str:
     subject = certified.certificate.subject
-    what = (
-        short(subject.fit.classifier, LONGEST_NAME)
-        if isinstance(subject, FittedSubject)
-        else "Any classifier"
-    )
-    return f"{what}, known by its answers and not stored"
+    what = short(subject.fit.classifier, LONGEST_NAME) if isinstance(subject, FittedSubject) else "Not named"
+    return f"{what} (its answers are certified; it is not stored here)"
 
 
 def _key_numbers(certificate: Certificate) -> list[KeyNumber]:

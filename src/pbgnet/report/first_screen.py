@@ -15,12 +15,16 @@ from pbgnet.report.kept import ErrorCount
 
 ELSEWHERE = (
     "Rows from elsewhere.",
-    "The bound is about rows that come the way the certified rows came. Another place, another time or "
-    "another way of measuring can change the error rate.",
+    "The bound is about rows that come from the same source as the certified rows. Another place, time or "
+    "way of measuring can change the error rate.",
 )
 PEEKING = (
     "A look at the certified rows.",
-    "The bound fails if columns, settings or another model were chosen by what they gave on these rows.",
+    "The bound fails if columns, settings or the model were chosen by how well they did on these rows.",
+)
+TRAINING = (
+    "Training on the certified rows.",
+    "The bound fails if the classifier was trained on these rows, or chosen by how well it did on them.",
 )
 WRONG_LABELS = (
     "Wrong labels.",
@@ -28,18 +32,18 @@ WRONG_LABELS = (
 )
 CHANGES = (
     "Changes afterwards.",
-    "The certificate covers this classifier only. Retrained, rounded or with another threshold it is "
-    "another one.",
+    "The certificate covers this classifier only. Once it is retrained, compressed or given another "
+    "threshold, the certificate no longer applies.",
 )
 AVERAGE = (
     "A group that differs.",
-    "The bound is an average over all rows. A group of them can be answered worse, and a single answer can "
-    "always be wrong.",
+    "The bound is about the average over all rows. It can be wrong more often in some group, and any "
+    "single answer can be wrong.",
 )
 OTHER_GROUPS = (
     "A group that is not listed.",
-    "Error rates are bounded in the groups below. Others can be answered worse, and a single answer can "
-    "always be wrong.",
+    "The groups below have bounds. It can be wrong more often in other groups, and any single answer can "
+    "be wrong.",
 )
 
 
@@ -76,16 +80,19 @@ class FirstScreen:
 def first_screen(certificate: Certificate, tested: ErrorCount | None = None) -> FirstScreen:
     """Return the first screen; every number in it is the certificate's, or was counted on the test set."""
     groups = OTHER_GROUPS if certificate.groups is not None else AVERAGE
+    known = certificate.of_network or isinstance(certificate.subject, FittedSubject)
+    looked = PEEKING if known else TRAINING
     return FirstScreen(
         _headline(certificate),
         (
             _confidence(certificate),
             _rows(certificate),
             *_majority(certificate),
+            *_labels(certificate),
             *_answered(certificate),
         ),
         _chart(certificate, tested),
-        (ELSEWHERE, groups, PEEKING, WRONG_LABELS, CHANGES),
+        (ELSEWHERE, groups, looked, WRONG_LABELS, CHANGES),
     )
 
 
@@ -109,15 +116,8 @@ def at_most(value: float) -> str:
 def _headline(certificate: Certificate) -> tuple[str, str, str]:
     rate, hamming = certificate.error_rate.value, certificate.hamming_loss
     if rate < 1:
-        return (
-            ("Any label wrong on at most", at_most(rate), "of rows")
-            if hamming
-            else (
-                "Wrong at most",
-                at_most(rate),
-                "of the time",
-            )
-        )
+        before, after = ("Any label wrong on", "of rows") if hamming else ("Wrong", "of the time")
+        return f"{before} at most", at_most(rate), after
     if hamming is not None and hamming.value < 1:
         return "At most", at_most(hamming.value), "of labels wrong"
     return "Nothing is proved", "", ""
@@ -137,9 +137,7 @@ def _rows(certificate: Certificate) -> Fact:
     question = "Where does it come from?"
     if isinstance(subject, DisagreementSubject):
         certified = subject.reference.claim.evidence.n
-        meaning = (
-            f"It answers {inputs.n_errors} of them otherwise than a model certified on {certified:,} rows."
-        )
+        meaning = f"It disagrees on {inputs.n_errors:,} of them with a model certified on {certified:,} rows."
         return Fact("rows", question, f"{n} without labels", meaning)
     wrong = "any label wrong on" if certificate.of_labels else "wrong on"
     meaning = f"It is {wrong} {inputs.n_errors:,} of them: {percents(inputs.empirical_error_rate)}."
@@ -156,10 +154,16 @@ def _majority(certificate: Certificate) -> tuple[Fact, ...]:
     majority = certificate.majority
     if majority is None:
         return ()
-    meaning = (
-        f"Always answering {majority.answer} is wrong on that many of the same rows: {majority.n_errors:,}."
-    )
+    meaning = f"Always answering {majority.answer} is wrong on {majority.n_errors:,} of the same rows."
     return (Fact("trivial", "Compared with what?", percents(majority.error_rate), meaning),)
+
+
+def _labels(certificate: Certificate) -> tuple[Fact, ...]:
+    claim = certificate.hamming_loss
+    if claim is None or claim.value >= 1 or certificate.error_rate.value >= 1:
+        return ()
+    meaning = "This counts every label of every row by itself."
+    return (Fact("each-label", "And label by label?", f"at most {at_most(claim.value)} wrong", meaning),)
 
 
 def _answered(certificate: Certificate) -> tuple[Fact, ...]:
@@ -167,7 +171,7 @@ def _answered(certificate: Certificate) -> tuple[Fact, ...]:
     if claim is None or share is None:
         return ()
     if certificate.threshold is None:
-        meaning = "No threshold could be certified, so that no row is answered."
+        meaning = "No threshold could be certified, so it answers no row."
         return (Fact("selected", "And if it answers only when sure?", "nothing is proved", meaning),)
     meaning = f"It then answers {percents(share)} of these rows and leaves the others to you."
     return (
