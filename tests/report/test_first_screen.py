@@ -29,7 +29,7 @@ def numbers(text):
 @pytest.mark.parametrize("n_errors", [0, 3, 17])
 @pytest.mark.parametrize("delta", [0.05, 0.01])
 def test_every_number_is_the_certificates(n, n_errors, delta):
-    certificate = certified(n, n_errors, delta=delta).certificate
+    certificate = certified(n, n_errors, confidence=1 - delta).certificate
     first = first_screen(certificate)
     bound = percent_up(certificate.error_rate.value)
     assert first.headline == ("Wrong at most", f"{bound} %", "of the time")

@@ -104,7 +104,7 @@ def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))
     shared = f", shared between {certificate.n_priors} fits" if certificate.n_priors > 1 else ""
     numbers += [
-        ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
+        ("measured", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         ("confidence", f"{100 * certificate.confidence:g} %", f"confidence{shared}", False),
         ("certified-rows", str(inputs.n), "certified rows", False),
     ]

@@ -162,7 +162,7 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
         *group_numbers(certificate),
         *answering_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
-        ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
+        ("measured", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         *_majority_number(certificate),
         ("certified-rows", str(inputs.n), certified, False),
         ("prior-rows", str(model.prior_rows.size), others, False),
