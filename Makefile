@@ -16,9 +16,11 @@ BENCH_ARGS ?= --write
 # Worlds of each kind that `make soundness` draws, and seconds that `make fuzz` takes.
 WORLDS ?= 300
 SECONDS ?= 300
+# Where a tag is released, such as v0.1.0: `make release-check` then compares it with the version.
+TAG ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz release-check lint format clean
+.PHONY: help demo test test-lowest bench bench-gpu bench-scale bench-tables soundness fuzz docs release-check lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -55,8 +57,12 @@ fuzz: $(VENV)/.test ## load and verify damaged and forged model folders; SECONDS
 bench-tables: $(VENV)/.test ## compare the default classifier with others on ordinary tables, and write results/tables (an hour)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy $(BENCH_TABLES_ARGS)
 
+docs: $(VENV)/.docs ## build the site into build/docs, run its examples and check its links; warnings are errors
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -W --keep-going --quiet docs build/docs
+	$(BIN)/python docs/check_pages.py build/docs
+
 release-check: $(VENV)/.release ## build wheel and sdist into dist/, check them, and run the demo from the wheel alone
-	$(BIN)/python -m checks.release
+	$(BIN)/python -m checks.release $(if $(TAG),--tag $(TAG))
 
 lint: $(VENV)/.lint ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .
@@ -68,7 +74,8 @@ format: $(VENV)/.lint ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/gallery
+	find docs -name generated -type d -prune -exec rm -rf {} +
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -82,7 +89,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[cli]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.release: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.release: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
 	@touch $@ $(VENV)/.core
 

@@ -15,6 +15,8 @@ import time
 import zipfile
 from pathlib import Path, PurePosixPath
 
+import pbgnet
+
 PROJECT = Path(__file__).resolve().parent.parent
 NEEDED_IN_WHEEL = (
     "pbgnet/py.typed",
@@ -46,6 +48,17 @@ def sdist_problems(sdist: Path) -> list[str]:
     wanted = {name for name in tracked_files() if not name.endswith(".sqlite")}
     problems = [f"lacks {name}" for name in sorted(wanted - names)]
     return problems + [f"should not hold {name}" for name in sorted(names - wanted - {"PKG-INFO"})]
+
+
+def tag_problems(tag: str) -> list[str]:
+    """Return why a tag does not name what would be released from this tree."""
+    problems = []
+    if tag != f"v{pbgnet.__version__}":
+        problems.append(f"The tag is {tag}, and the version is {pbgnet.__version__}.")
+    changes = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if f"\n## [{tag.removeprefix('v')}] - 2" not in changes:
+        problems.append(f"CHANGELOG.md has no section with the day of {tag}.")
+    return problems
 
 
 def tracked_files() -> list[str]:
@@ -101,7 +114,11 @@ def main() -> None:
     """Check a release from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--out", type=Path, default=PROJECT / "dist", help="where the distributions are put")
-    folder = parser.parse_args().out.resolve()
+    parser.add_argument("--tag", help="what is released, such as v0.1.0: compared with the version")
+    given = parser.parse_args()
+    if given.tag is not None and (problems := tag_problems(given.tag)):
+        raise SystemExit("\n".join(problems))
+    folder = given.out.resolve()
     for old in [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]:
         old.unlink()
     sdist, wheel = build(folder)

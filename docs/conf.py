@@ -35,6 +35,7 @@ exclude_patterns = ["gallery/GALLERY_HEADER.rst", "**/README.rst"]
 templates_path = ["templates"]
 default_role = "name_or_code"
 nitpicky = True
+smartquotes = False  # "auto" in a docstring is code
 suppress_warnings = ["config.cache"]  # of the function in autosummary_context
 nitpick_ignore_regex = [
     # Libraries whose inventories would have to be fetched.
@@ -63,9 +64,10 @@ toc_object_entries = False
 viewcode_line_numbers = False
 
 html_math_renderer = "mathml"
-html_theme = os.environ.get("THEME", "pydata_sphinx_theme")
+html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "collapse_navigation": True,
+    "header_links_before_dropdown": 8,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": [],
@@ -83,7 +85,7 @@ copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 sphinx_gallery_conf = {
-    "examples_dirs": [os.environ.get("EXAMPLES", "../examples")],
+    "examples_dirs": [os.environ.get("PBGNET_EXAMPLES", "../examples")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
@@ -95,6 +97,5 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 5,
-    "plot_gallery": os.environ.get("GALLERY", "run") == "run",
     "remove_config_comments": True,
 }

@@ -7,7 +7,7 @@ import tomllib
 import zipfile
 
 import pytest
-from checks.release import PROJECT, sdist_problems, wheel_problems
+from checks.release import PROJECT, sdist_problems, tag_problems, wheel_problems
 
 import pbgnet
 
@@ -47,5 +47,9 @@ def test_the_version_is_stated_once():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
     assert project["tool"]["hatch"]["version"]["path"] == "src/pbgnet/__init__.py"
-    text = (PROJECT / "CHANGELOG.md").read_text()
-    assert f"\n## [{pbgnet.__version__}]" in text or "\n## [Unreleased]" in text
+
+
+def test_a_tag_must_name_the_version_and_a_section_of_the_changelog():
+    told = f"The tag is v9.9.9, and the version is {pbgnet.__version__}."
+    assert tag_problems("v9.9.9") == [told, "CHANGELOG.md has no section with the day of v9.9.9."]
+    assert told not in tag_problems(f"v{pbgnet.__version__}")

@@ -1,0 +1,79 @@
+"""What every experiment starts from: the paper's splits, its constants, one hidden layer of 10."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbgnet.aggregation import Aggregation, Fourier, MonteCarlo
+from pbgnet.bounds import seeger_bound
+from pbgnet.experiments.runs import PaperRows, RunSpec
+from pbgnet.networks import AggregatedNetwork, initial_weights, linear_loss, zero_one_loss
+from pbgnet.training import Start, TrainingData, empirical_means
+
+BATCH_SIZES = {"adult": 64, "mnistLH": 64}
+SMALL_BATCH = 32
+HIDDEN = (10,)
+DELTA = 0.05 / 9
+VALIDATION_FRACTION, PRIOR_FRACTION = 0.2, 0.5
+WEIGHTS, BATCHES, SAMPLES, ROWS = range(4)
+"""What a seed is for."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One split of a data set of the paper."""
+
+    dataset: str
+    split: int
+    train: TrainingData
+    test: TrainingData
+
+    @property
+    def batch_size(self) -> int:
+        """The paper's, by the size of the set."""
+        return BATCH_SIZES.get(self.dataset, SMALL_BATCH)
+
+    def seed(self, use: int) -> int:
+        """Return the seed of one use."""
+        return int(np.random.SeedSequence([self.split, use]).generate_state(1, np.uint32)[0])
+
+    def seeds(self, use: int, count: int) -> Tensor:
+        """Return the same seed so many times: replicas see the same batches."""
+        return torch.full((count,), self.seed(use), dtype=torch.int64)
+
+    def aggregation(self, n_samples: int | None) -> Aggregation:
+        """Return Monte Carlo with so many samples, or the exact aggregate."""
+        if n_samples is None:
+            return Fourier()
+        return MonteCarlo(n_samples, torch.Generator().manual_seed(self.seed(SAMPLES)))
+
+    def start(self, n_samples: int | None) -> Start:
+        """Return Xavier weights, the first ones and the prior."""
+        generator = torch.Generator().manual_seed(self.seed(WEIGHTS))
+        weights = initial_weights(self.train.rows.shape[-1] - 1, HIDDEN, generator=generator)
+        return Start(weights, self.aggregation(n_samples))
+
+
+@lru_cache(maxsize=2)
+def setting(dataset: str, split: int) -> Setting:
+    """Read a split, scaled as the paper's authors do."""
+    rows = PaperRows()(RunSpec(dataset, split_seed=split))
+    train, test = (
+        TrainingData.of(rows.table.x[part], rows.table.y[part], unit=True, device="cpu")
+        for part in (rows.train, rows.test)
+    )
+    return Setting(dataset, split, train, test)
+
+
+def bound(loss: float, divergence: float, n: int) -> float:
+    """Return the paper's bound, with delta shared by nine architectures."""
+    return float(seeger_bound(min(1.0, max(0.0, loss)), divergence, n, DELTA, "paper"))
+
+
+def losses(network: AggregatedNetwork, data: TrainingData) -> tuple[list[float], list[float]]:
+    """Return the linear loss and the error rate of each replica."""
+    loss, error = empirical_means(network, data, linear_loss, zero_one_loss)
+    return loss.tolist(), error.tolist()
