@@ -69,7 +69,7 @@ def test_the_target_may_be_absent_columns_may_be_in_any_order_and_keys_may_be_ke
     table[["key", "large", "colour", "weight", "size"]].to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv", "--keep", "key")
     assert result.exit_code == 0, result.output
-    assert "Note: Ignored, for the model does not know them: 'key'" in result.stderr
+    assert "Note: Ignored columns that the model does not use: 'key'" in result.stderr
     found = pd.read_csv(tmp_path / "p.csv")
     assert found["key"].tolist() == table["key"].tolist()
     assert (

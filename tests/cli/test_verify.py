@@ -68,7 +68,7 @@ def test_steps_are_told_apart_by_their_status(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" f ")[-1].strip() for line in lines[1:4]] == ["ok", "on trust", "FAILED"]
     assert lines[5:] == [
-        "  FAILED: failed: why failed",
+        "  FAILED: failed: why failed. The certificate says e, but f was found.",
         "  on trust: trusted: why trusted",
         "  note: ok: why ok",
         report.summary,
@@ -213,7 +213,7 @@ def test_verifying_imports_nothing_of_training(made):
         f"folder = {str(made)!r}\n"
         "result = CliRunner().invoke(app, ['verify', folder + '/model', folder + '/table.csv'])\n"
         "assert result.exit_code == 0, result.output\n"
-        "rooms = tuple('pbgnet.' + room for room in ('training', 'estimators', 'report'))\n"
+        "rooms = tuple('pbgnet.' + room for room in ('training', 'estimators'))\n"
         "bad = [name for name in sys.modules if name.startswith(rooms)]\n"
         "assert 'pbgnet.certificates' in sys.modules and not bad, bad"
     )
@@ -334,3 +334,67 @@ def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
     assert "on trust: losses" in result.stdout
     frame.assign(y=1 - y).to_csv(tmp_path / "t.csv", index=False)
     assert run("verify", tmp_path / "c", tmp_path / "t.csv", "--target", "y").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "named", "words"),
+    [
+        (lambda t: t.assign(size=[99.0, *t["size"][1:]]), "data: features", "Row 1 .* differs"),
+        (lambda t: t.assign(colour=["pink", *t["colour"][1:]]), "data: features", "Row 1 .* differs"),
+        (lambda t: t.assign(label=["perhaps", *t["label"][1:]]), "data: labels", "row 1 .* is 'perhaps'"),
+        (
+            lambda t: t.assign(label=[{"yes": "no", "no": "yes"}[t["label"][0]], *t["label"][1:]]),
+            "data: labels",
+            "label of row 1 .* when the certificate was made",
+        ),
+        (lambda t: t.drop(index=16), "data: number of rows", "1 row missing. Row 17 of the certified table"),
+        (lambda t: pd.concat([t, t.iloc[4:5]]), "data: number of rows", "Row 121 .* repeats row 5"),
+        (lambda t: t.iloc[[1, 0, *range(2, 120)]], "data: features", "another order. Rows 1, 2 "),
+        (lambda t: t.rename(columns={"size": "sizes"}), "data: columns", "'size' is missing; .* 'sizes'"),
+        (lambda t: t.drop(columns="size"), "data: columns", "Column 'size' is missing"),
+        (lambda t: t.assign(weight=t["weight"].map("{:.8f}".format)), "data: features", "1 and 1.0"),
+        (lambda t: t.assign(size=t["size"] + 1), "data: features", "None of the 120 certified rows"),
+        (lambda t: pd.DataFrame({"a": 1, "label": t["label"]}), "data: columns", "it is another table"),
+    ],
+    ids=[
+        "number", "text", "class", "label", "row removed", "row repeated", "order", "column renamed",
+        "column removed", "number format", "column changed", "another table",
+    ],
+)  # fmt: skip
+def test_the_first_cause_is_told_and_nothing_else(run, run_json, made, tmp_path, change, named, words):
+    cells = pd.read_csv(made / "table.csv", na_values="?")
+    change(cells).to_csv(tmp_path / "t.csv", index=False, na_rep="?")
+    payload = run_json("verify", made / "model", tmp_path / "t.csv")
+    (step,) = [step for step in payload["steps"] if step["status"] == "failed"]
+    assert step["name"] == named
+    assert re.search(words, step["detail"])
+    later = [each["status"] for each in payload["steps"]]
+    assert set(later[later.index("failed") + 1 :]) == {"skipped"}
+
+
+def test_an_edited_report_is_found(run, copy):
+    page = copy / "model" / "report.html"
+    assert run("verify", copy / "model", copy / "table.csv").exit_code == 0
+    page.write_text(page.read_text().replace("95", "99"))
+    result = run("verify", copy / "model", copy / "table.csv")
+    assert result.exit_code == 1
+    assert "FAILED: report.html: The page was edited" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--version",),
+        ("--help",),
+        ("verify", "nowhere", "t.csv"),
+        ("train", "t.csv", "--target", "y", "--out", "m"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_torch_is_not_loaded_to_say_that_a_file_is_missing(arguments, tmp_path):
+    code = (
+        "import sys; from typer.testing import CliRunner; from pbgnet.cli.app import app\n"
+        f"CliRunner().invoke(app, {list(arguments)!r})\n"
+        "assert not {'torch', 'sklearn', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=tmp_path)

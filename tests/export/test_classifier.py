@@ -134,7 +134,7 @@ def test_a_row_of_zeros_needs_an_intercept(ship, make_network):
     assert np.abs(found - network(torch.from_numpy(zeros)).detach().numpy()).max() < 1e-9
 
 
-@pytest.mark.parametrize("options", [{"network": "tanh"}, {"dtype": "float16"}, {"network": None}], ids=repr)
+@pytest.mark.parametrize("options", [{"network": "tanh"}, {"dtype": "float16"}, {"network": 1}], ids=repr)
 def test_unknown_names_are_refused(tmp_path, options, make_network):
     with pytest.raises(UnknownNameError):
         export_onnx(make_network(), tmp_path / "n.onnx", **options)
@@ -183,7 +183,7 @@ def test_an_existing_file_is_replaced_only_on_purpose(tmp_path, make_network):
         export_onnx(make_network(), path)
     assert path.read_text() == "something else"
     export_onnx(make_network(), path, overwrite=True)
-    assert OnnxClassifier(path).metadata.network == "sign"
+    assert OnnxClassifier(path).metadata.network == "aggregate"
     assert [file.name for file in tmp_path.iterdir()] == ["n.onnx"]
 
 
@@ -218,7 +218,7 @@ def test_a_damaged_file_is_noticed_wherever_the_damage_is(tmp_path, make_model):
 def test_files_of_others_and_changed_ones_are_refused(tmp_path, make_network):
     path = export_onnx(make_network(), tmp_path / "n.onnx")
     model = onnx.load(path)
-    model.metadata_props[2].value = "aggregate"
+    model.metadata_props[2].value = "sign"
     onnx.save(model, tmp_path / "changed.onnx")
     with pytest.raises(DamagedFileError, match="not as it was written"):
         OnnxClassifier(tmp_path / "changed.onnx")

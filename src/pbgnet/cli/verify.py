@@ -14,13 +14,16 @@ from pbgnet.cli.options import Debug, Json, Missing, Model, SeveralData
 from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, label_column
-from pbgnet.exceptions import DamagedFileError, LabelError, OptionError
+from pbgnet.exceptions import DamagedFileError, LabelError, OptionError, PBGNetError
+from pbgnet.files import standing_folder
 from pbgnet.stages import announce, listening
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, VerificationReport, VerificationStep
+
+PAGE, AS_WRITTEN = "report.html", "the page that certificate and table give"
 
 # Longer texts are cut in the table; --json has all of them.
 LONGEST_CELL = 36
@@ -58,11 +61,40 @@ def verify_model(
         )
     frame, table = read_as_certified(loaded, data, reading)
     if not reading.targets:  # a disagreement, which needs no labels
-        return recompute(loaded, table)
+        return _with_page(recompute(loaded, table), model, table)
     y = _labels_to_compare(frame, reading, data.first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return recompute(loaded, table, y, groups=reading.given_groups(frame))
+        return _with_page(recompute(loaded, table, y, groups=reading.given_groups(frame)), model, table, y)
+
+
+def _with_page(report: "VerificationReport", folder: Path, X: Any, y: Any = None) -> "VerificationReport":  # noqa: N803
+    """Add a step that writes report.html again and compares it, where there is one and all else agrees."""
+    from pbgnet.certificates import VerificationReport, VerificationStep
+
+    path = standing_folder(folder) / PAGE
+    if not path.is_file():
+        return report
+    if not report.ok:
+        return VerificationReport(
+            (*report.steps, VerificationStep(PAGE, AS_WRITTEN, "not checked", "skipped"))
+        )
+    from pbgnet.report import report_difference
+
+    try:
+        difference = report_difference(path.parent, X, y)
+    except PBGNetError as error:
+        note = f"it could not be written again to compare it ({error}); do not rely on what it says"
+        step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "trusted", note)
+    else:
+        detail = (
+            f"The page was edited, or another version of pbgnet wrote it: {difference}. The certificate "
+            "itself is as verified above; pbgnet report writes the page again."
+        )
+        step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "ok")
+        if difference:
+            step = VerificationStep(PAGE, AS_WRITTEN, "another page", "failed", detail)
+    return VerificationReport((*report.steps, step))
 
 
 def _labels_to_compare(frame: "pd.DataFrame", reading: TableReading, data: Path) -> Any:
@@ -150,7 +182,8 @@ def verify(
 
 def _told(step: "VerificationStep") -> str:
     """Return the detail of a step; of a failed one also what was stated and found, where it can be read."""
-    if step.status != "failed" or _is_fingerprint(step.expected) or step.found == "not computed":
+    unreadable = _is_fingerprint(step.expected) or step.found == "not computed" or step.name == PAGE
+    if step.status != "failed" or unreadable:
         return step.detail
     compared = f"the certificate says {step.expected}, but {step.found} was found."
     return f"{step.detail.rstrip('.')}. {compared[0].upper()}{compared[1:]}" if step.detail else compared

@@ -224,11 +224,11 @@ def test_the_report_reads_well(saved):
     text = str(verify(folder, X, y))
     assert "[ok] posterior weights" in text
     assert "[FAILED] bound: expected seeger 0.001 from 240 rows, empirical risk 0." in text
-    assert text.endswith("\nNOT verified: 3 of 40 steps failed.")
+    assert text.endswith("\nNOT verified: 3 of 40 steps failed (certificate text, statement, bound).")
     step = verify(folder, X, y).failures[0]
     assert dataclasses.asdict(step)["ok"] is False
     assert step.status == "failed"
-    with pytest.raises(DomainError, match="status must be one of ok, failed, trusted"):
+    with pytest.raises(DomainError, match="status must be one of ok, failed, trusted, skipped"):
         VerificationStep("a", "b", "c", "perhaps")
     with pytest.raises(dataclasses.FrozenInstanceError):
         step.ok = True
