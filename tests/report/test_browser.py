@@ -48,7 +48,8 @@ const measure = frame => {{
     each => !each.closest(".scroll, .unseen, svg") && at(each).width
       && (at(each).right > root.clientWidth - 8 || at(each).left < 8));
   return {{collisions: collisions.length, outside: outside.map(each => each.outerHTML.slice(0, 80)),
-          headline: at(page.querySelector("#headline") || root).bottom, overflow: root.scrollWidth - root.clientWidth, height: root.scrollHeight,
+          headline: at(page.querySelector("#headline") || root).bottom,
+          overflow: root.scrollWidth - root.clientWidth, height: root.scrollHeight,
           left: Math.min(...texts.map(t => t.left)), right: Math.max(...texts.map(t => t.right)),
           width: root.clientWidth, scale: Math.min(...scale), largest: Math.max(...scale),
           colour: getComputedStyle(page.querySelector(".bars .certified")).backgroundColor}};
