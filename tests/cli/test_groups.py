@@ -60,7 +60,10 @@ def test_the_column_of_a_dropped_group_is_no_feature(grouped, run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--groups", "label"], "--groups 'label' is the target: --class-conditional bounds each class."),
+        (
+            ["--groups", "label"],
+            "The column of --groups, 'label', is the target",
+        ),
         (["--groups", "color"], "There is no group column 'color'. Did you mean 'colour'?"),
         (["--groups", "size"], "groups in column 'size', and a certificate bounds at most 64"),
         (["--groups", "colour", "--algorithm", "pbgnet_pre"], "certificate='held-out', not 'auto'"),

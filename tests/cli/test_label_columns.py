@@ -53,7 +53,7 @@ def test_a_label_may_be_that_of_all_rows_or_none(tmp_path, cells, expected):
         (["yes", "", "no"], "1 of 3 rows have no label in column 'a', the first of them line 3"),
         (["x", "?", ""], "1 of 3 rows have no label in column 'a', the first of them line 3"),
         (["x", "", "u"], "holds 'u' in line 4"),
-        (["1", "", ""], "2 of 3 rows have no label in column 'a', .* such as 0"),
+        (["1", "", ""], "2 of 3 rows have no label in column 'a', .* for example with 0"),
         (["", "", ""], "'a' is empty"),
     ],
 )

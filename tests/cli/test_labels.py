@@ -161,7 +161,7 @@ def test_other_classifiers_and_a_comparison(trained, run, tmp_path):
         ((*TARGETS, "--coverage", "0.5", "--model", "random_forest"), "--coverage is for one --target"),
         ((*TARGETS, "--code", "hadamard"), "--code is for one --target"),
         ((*TARGETS, "--algorithm", "pbgnet"), "--algorithm is for one --target"),
-        (("--target", "wet", "--per-label"), "--per-label is for several --target"),
+        (("--target", "wet", "--per-label"), "--per-label requires several --target"),
         ((*TARGETS, "--target", "sky"), "Column 'sky' must say which rows have that label"),
         ((*TARGETS, "--drop", "wet"), "'wet' cannot be dropped"),
     ],

@@ -126,7 +126,9 @@ def test_weights_of_one_change_nothing():
 
 def test_other_algorithms_and_mistakes_are_refused():
     x, y = make_rare(100)
-    with pytest.raises(OptionError, match="class_weight is for 'ensemble', not for 'pbgnet_pre'"):
+    with pytest.raises(
+        OptionError, match="only applies to algorithm='ensemble', not to 'pbgnet_pre'"
+    ):
         make_quick(algorithm="pbgnet_pre", class_weight="balanced").fit(x, y)
     with pytest.raises(ValueError, match="class_weight"):
         make_quick(class_weight="even").fit(x, y)

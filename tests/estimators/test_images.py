@@ -134,7 +134,7 @@ def test_images_of_another_size_are_refused(digits, fitted):
         ({"image_shape": (8, 0)}, DomainError, "image_shape"),
         ({"convolution": (3, 3)}, OptionError, "filters, kernel_size, stride"),
         ({"convolution": (3, 9, 1)}, ShapeError, "do not fit"),
-        ({"algorithm": "mlp", "convolution": None}, OptionError, "reads no images"),
+        ({"algorithm": "mlp", "convolution": None}, OptionError, "does not support images"),
         ({"algorithm": "pbgnet", "augmentation": "small"}, OptionError, "prior rows"),
         ({"augmentation": "large"}, ValueError, "augmentation"),
     ],

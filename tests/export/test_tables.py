@@ -135,7 +135,7 @@ def test_other_columns_are_refused(ship):
     classifier = ship(make_table_model(frame, labels))
     with pytest.raises(ShapeError, match="lacks the column 'size'"):
         classifier.predict(frame.drop(columns="size"))
-    with pytest.raises(ShapeError, match="named columns"):
+    with pytest.raises(ShapeError, match="column names"):
         classifier.predict(frame.to_numpy())
 
 

@@ -101,7 +101,7 @@ def test_other_columns_are_passed_over_and_absent_ones_are_an_error():
     before = detector.to_dict()
     with pytest.raises(ShapeError, match="lacks the column 'colour'"):
         detector.update(frame(20, rng).drop(columns="colour"))
-    with pytest.raises(ShapeError, match="as many rows"):
+    with pytest.raises(ShapeError, match="the same number of rows"):
         detector.update(frame(20, rng), extra={"(margin)": [1.0]})
     assert detector.to_dict() == before
 

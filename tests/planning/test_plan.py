@@ -92,7 +92,7 @@ def test_a_table_is_divided():
     assert gaps == sorted(gaps, reverse=True)
     assert plan.split[4].bound == clopper_pearson_bound(50, 2500, 0.05)
     assert "Certify 1,542 of the 5,000 rows" in advice(plan)[0]
-    assert "not known beforehand" in advice(plan)[1]
+    assert "not known in advance" in advice(plan)[1]
 
 
 def test_a_table_that_is_too_small_says_so():
@@ -119,7 +119,7 @@ def test_a_plan_is_json():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"class_shares": {"a": 0.5, "b": 0.3}}, DomainError, "1 together"),
+        ({"class_shares": {"a": 0.5, "b": 0.3}}, DomainError, "add up to 1"),
         ({"class_shares": {"a": 1.0}}, OptionError, "Classes must be 2"),
         ({"class_shares": {"a": 0.0, "b": 1.0}}, DomainError, "above 0"),
         ({"class_shares": [0.5, 0.5]}, DtypeError, "mapping"),

@@ -147,7 +147,7 @@ def test_missing_at_transform_alone_is_imputed_or_zero():
 
 def test_empty_columns_are_left_out_with_a_warning():
     table = pd.DataFrame({"a": [1.0, 2.0], "nothing": [None, None], "nan": [np.nan, np.nan]})
-    with pytest.warns(EmptyColumnWarning, match="Columns 'nothing', 'nan' had no value in the 2"):
+    with pytest.warns(EmptyColumnWarning, match="Columns 'nothing', 'nan' had no values in the 2"):
         preprocessor = TablePreprocessor().fit(table)
     assert list(preprocessor.get_feature_names_out()) == ["a", "a>=1.5"]
     assert preprocessor.transform(table.assign(nothing=["x", "y"])).shape == (2, 2)
@@ -167,7 +167,7 @@ def test_many_categories_keep_the_frequent_ones():
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
 def test_infinity_is_refused_in_the_fitted_rows_and_missing_later(infinity):
     table = np.array([[1.0, 2.0], [3.0, infinity]])
-    with pytest.raises(DomainError, match="Column 'x1' holds infinity in row 1"):
+    with pytest.raises(DomainError, match="Column 'x1' contains infinity in row 1"):
         TablePreprocessor().fit(table)
     preprocessor = TablePreprocessor().fit(np.array([[1.0, 2.0], [3.0, np.nan]]))
     with pytest.warns(UnseenCategoryWarning, match=f"taken as missing: column 'x1': {infinity}"):
@@ -186,7 +186,7 @@ def test_missing_extra_and_unnamed_columns_are_refused_with_advice(frame):
         preprocessor.transform(frame.assign(target=1))
     with pytest.raises(ShapeError, match="not an array"):
         preprocessor.transform(frame.to_numpy())
-    with pytest.raises(ShapeError, match="3 columns, this one has 2"):
+    with pytest.raises(ShapeError, match="3 columns, but this table has 2"):
         TablePreprocessor().fit(np.eye(3)).transform(np.zeros((1, 2)))
     with pytest.raises(ShapeError, match="lacks the column 'x0'"):
         TablePreprocessor().fit(np.eye(6)).transform(frame)
@@ -200,7 +200,7 @@ def test_missing_extra_and_unnamed_columns_are_refused_with_advice(frame):
         (np.zeros((0, 2)), ShapeError, "no rows"),
         (np.zeros((2, 0)), ShapeError, "no columns"),
         (np.zeros(3), ShapeError, "rows and columns"),
-        (sparse.eye(3).tocsr(), DtypeError, "need no table preprocessing"),
+        (sparse.eye(3).tocsr(), DtypeError, "not need table preprocessing"),
         (np.array([[10**400], [1]]), DomainError, "too large for a float"),
         (np.array([[10**400], ["a"]], dtype=object), DomainError, "too large for a float"),
         (np.array([[1j]]), DtypeError, "convert it"),

@@ -153,7 +153,7 @@ def numbers_with(odd, n=100):
 
 def test_a_column_that_is_nearly_all_numbers_names_the_rows_that_are_not():
     with pytest.warns(
-        OddCellsWarning, match=r"'c' holds numbers, but not in row 3 \('abc'\), row 40 \('-'\):"
+        OddCellsWarning, match=r"'c' contains numbers, except in row 3 \('abc'\), row 40 \('-'\):"
     ):
         column, preprocessor = fit_one(numbers_with({3: "abc", 40: "-"}))
     assert isinstance(column, NumericColumn)
@@ -275,7 +275,7 @@ def test_days_times_and_spans():
 
 
 def test_later_cells_that_are_no_dates_are_missing():
-    with pytest.warns(OddCellsWarning, match=r"'c' holds dates, but not in row 7 \('soon'\)"):
+    with pytest.warns(OddCellsWarning, match=r"'c' contains dates, except in row 7 \('soon'\)"):
         _, preprocessor = fit_one(
             [f"{k % 28 + 1}.{k % 12 + 1}.2020" if k != 7 else "soon" for k in range(60)]
         )

@@ -78,7 +78,7 @@ def test_a_kind_is_told_from_the_file(written):
         (START.replace("digits", "letters") + METHOD, "choose one of digits, mnist10"),
         (START + METHOD.replace("pbgnet", "oracle"), "Unknown estimator 'oracle'"),
         (START + METHOD + "parameters = {epochs = 3}\n", "takes no parameter 'epochs'"),
-        (START + METHOD + "small = {device = 'cpu'}\n", "device is decided by the study"),
+        (START + METHOD + "small = {device = 'cpu'}\n", "device is set by the study"),
         (START + METHOD + "rows = 'sounds'\n", "choose one of images, table"),
         (START + "published = 'rumours'\n" + METHOD, "choose one of mnist10"),
     ],
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_refused(written, text, message):
 
 
 def test_a_study_without_a_small_form_says_so(written):
-    with pytest.raises(OptionError, match="no small form"):
+    with pytest.raises(OptionError, match="no small version"):
         load_comparison(written(START + METHOD)).runs(small=True)
 
 
