@@ -43,7 +43,7 @@ def rate_sentence(rate: RecentRate, n_rows: int, alpha: float) -> str:
     """Say how often the latest rows were wrong, and within which limits their error rate lies."""
     which = f"Of {rows(rate.n_rows)}" if rate.n_rows == n_rows else f"Of the last {rows(rate.n_rows)}"
     return (
-        f"{which} with labels {rate.n_errors} {('was' if rate.n_errors == 1 else 'were')} "
+        f"{which} with labels {rate.n_errors} {'was' if rate.n_errors == 1 else 'were'} "
         f"wrong ({100 * rate.n_errors / rate.n_rows:.1f} %); their error rate lies between "
         f"{percent_down(rate.lower)} % and {percent_up(rate.upper)} % "
         f"({100 * (1 - alpha):.12g} % confidence, at all times simultaneously)."

@@ -58,7 +58,7 @@ def key_numbers(plan: Plan) -> list[tuple[str, str, str]]:
             f"{part.rows_with_chance:,}",
             f"certified rows are enough with a chance of {percent(plan.chance)} %, if {expected} "
             "% is the true error "
-            f"rate{(': the number to plan for' if plan.deciding is part else '')}",
+            f"rate{': the number to plan for' if plan.deciding is part else ''}",
         ),
     ]
 

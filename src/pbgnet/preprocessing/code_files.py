@@ -100,7 +100,7 @@ def room_for(folder: Path, n_bytes: int) -> Iterator[None]:
     try:
         free = shutil.disk_usage(folder).free
         if free < n_bytes:
-            raise CacheError(f"{told}, but the disk has only {free / 1000000.0:.0f} MB left. {advice}")
+            raise CacheError(f"{told}, but the disk has only {free / 1e6:.0f} MB left. {advice}")
         yield
     except OSError as error:
         if isinstance(error, CacheError) or error.errno not in NO_ROOM:
