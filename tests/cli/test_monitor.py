@@ -59,7 +59,7 @@ def test_labels_come_late(watch):
     second = watch(frame, "--id", "key")
     assert (second["taken"]["n_counted"], second["taken"]["n_completed"]) == (50, 50)
     assert (second["taken"]["n_skipped"], second["waiting"]) == (50, 0)
-    assert "50 rows were passed over" in second["warnings"][0]
+    assert "50 rows were skipped" in second["warnings"][0]
     assert watch(frame.drop(columns="label").assign(key=frame["key"] + "!"), "--id", "key")["waiting"] == 100
 
 
@@ -179,7 +179,4 @@ def test_groups_that_train_was_told_to_drop_are_found(run, run_json, quick, tmp_
     told = run_json(*command)
     assert sum(claim["rows"] for claim in told["claims"] if claim["group"]) == 100
     (tmp_path / "m" / "table.json").unlink()  # as of a model made in Python
-    assert (
-        "of the groups with --groups"
-        in run_json(*command, "--target", "label")["error"]["message"]
-    )
+    assert "of the groups with --groups" in run_json(*command, "--target", "label")["error"]["message"]

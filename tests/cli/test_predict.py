@@ -128,7 +128,7 @@ def test_missing_columns_are_named_with_near_ones(run, made, table, tmp_path):
     table.rename(columns={"colour": "color"}).to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
     assert result.exit_code == 2
-    assert "lacks the column 'colour' (is it 'color'?)" in result.stderr
+    assert "has no column 'colour' (did you mean 'color'?)" in result.stderr
     assert not (tmp_path / "p.csv").exists()
 
 

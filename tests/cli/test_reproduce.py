@@ -104,7 +104,7 @@ def test_without_data_nothing_is_held_against_the_runs(run, run_json, tiny, tmp_
         result = run(*arguments, tmp_path / "empty")
         assert result.exit_code == 3
         assert "The data is not available" in result.stderr
-        assert "ads is not here" in result.stderr
+        assert "ads is not available" in result.stderr
     assert run_json(*arguments, tmp_path / "empty")["error"]["kind"] == "StudyStoppedError"
     assert results(tmp_path / "out") == ({}, {})
     pack([replace(load_dataset("moons", n=100), name="ads")], tmp_path / "data.npz")

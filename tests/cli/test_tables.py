@@ -130,7 +130,7 @@ def test_dates_of_parquet_are_dates(tmp_path):
 def test_infinity_is_named_by_its_line_and_among_words_it_is_a_word(tmp_path):
     for text in ("inf", "-Infinity", "1e999"):
         path = put(tmp_path, f"a,b\n1,x\n?,y\n{text},z\n")
-        with pytest.raises(DomainError, match="'a' holds infinity in line 4"):
+        with pytest.raises(DomainError, match="'a' contains infinity in line 4"):
             check_finite(read_table(path), path)
     path = put(tmp_path, "a,b\nsup,1\ninf,2\n")
     check_finite(read_table(path), path)

@@ -158,7 +158,7 @@ def replace_label(table, value, rows=slice(None)):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda t: replace_label(t, "yes"), (), r"one class only, 'yes'"),
+        (lambda t: replace_label(t, "yes"), (), r"only one class, 'yes'"),
         (
             lambda t: t.assign(label=[f"name {k}" for k in range(len(t))]),
             (),
@@ -194,9 +194,9 @@ def replace_label(table, value, rows=slice(None)):
         (lambda t: t.iloc[:0], (), r"a header but no rows"),
         (lambda t: t.iloc[:1], (), r"contains only one class, '(no|yes)'; at least two are needed"),
         (lambda t: t[["label"]], (), r"no columns to learn from besides the target"),
-        (lambda t: t.assign(size=np.inf), (), r"'size' holds infinity in line 2 of "),
+        (lambda t: t.assign(size=np.inf), (), r"'size' contains infinity in line 2 of "),
         (lambda t: t, ("--target", "Lable"), r"no target column 'Lable'\. Did you mean 'label' or 'large'\?"),
-        (lambda t: t, ("--target", "zzz"), r"no target column 'zzz'\. There are 'size', 'weight'"),
+        (lambda t: t, ("--target", "zzz"), r"no target column 'zzz'\. The table has 'size', 'weight'"),
         (lambda t: t, ("--drop", "sizes"), r"no dropped column 'sizes'\. Did you mean 'size'"),
         (lambda t: t, ("--drop", "label"), r"target 'label' cannot be dropped"),
         (
@@ -210,7 +210,7 @@ def replace_label(table, value, rows=slice(None)):
         (lambda t: t, ("--prior-fraction", "1"), r"--prior-fraction must lie between 0 and 1"),
         (lambda t: t, ("--learning-rate", "-1"), r"learning_rate"),
         (lambda t: t, ("--hidden", "ten"), r"--hidden takes sizes such as 10"),
-        (lambda t: t, ("--device", "tpu"), r"device 'tpu' is not there"),
+        (lambda t: t, ("--device", "tpu"), r"device 'tpu' is not available"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_leaves_nothing(
@@ -276,7 +276,7 @@ def test_a_certified_cell_has_no_say_in_the_preprocessing(run, made, table, tmp_
     if value != "1e400":
         result = run("train", data, "--target", "label", "--out", out, *quick)
         assert result.exit_code == 0, result.output
-        assert f"taken as missing: column 'size': '{value}'" in result.stderr
+        assert f"treated as missing: column 'size': '{value}'" in result.stderr
         changed = load_model(out)
         assert row in changed.certified_rows
         whole = read_table(made / "table.csv").drop(columns="label").iloc[changed.prior_rows]

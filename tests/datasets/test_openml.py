@@ -165,7 +165,7 @@ def test_a_damaged_cache_is_noticed_and_can_be_fetched_again(openml, cache):
     load_dataset("ads")
     (path,) = cache.iterdir()
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(DamagedFileError, match=f"Delete {path} to fetch it again"):
+    with pytest.raises(DamagedFileError, match=f"Delete {path} to download it again"):
         load_dataset("ads")
     path.unlink()
     assert load_dataset("ads").n_rows == ROWS

@@ -77,9 +77,7 @@ def test_circles_without_noise_lie_on_two_circles():
 def test_unknown_names_are_told_the_known_ones():
     with pytest.raises(UnknownNameError, match=r"choose one of ads, adult, .*Did you mean 'mnistLH'\?"):
         load_dataset("mnistHL")
-    with pytest.raises(
-        UnknownNameError, match="of MNIST also make a data set, such as mnist38"
-    ):
+    with pytest.raises(UnknownNameError, match="of MNIST also make a data set, such as mnist38"):
         load_dataset("mnist33")
     with pytest.raises(UnknownNameError, match="Unknown data set 7"):
         load_dataset(7)

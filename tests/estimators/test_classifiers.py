@@ -337,7 +337,7 @@ class TestBadInput:
         with pytest.raises(OptionError, match="does not accept sample_weight"):
             PBGNetClassifier().fit(X, y, sample_weight=np.ones(len(y)))
         assert PBGDClassifier().fit(X, y, sample_weight=None).classes_.tolist() == ["no", "yes"]
-        with pytest.raises(OptionError, match="no parameter weights"):
+        with pytest.raises(OptionError, match="no parameter named weights"):
             PBGNetClassifier().fit(X, y, weights=y)
 
     def test_prior_rows(self, table):

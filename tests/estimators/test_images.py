@@ -147,7 +147,7 @@ def test_bad_settings(digits, changes, error, told):
 def test_tables_have_no_patches(digits):
     images, y = digits
     flat = images.reshape(len(images), -1)
-    with pytest.raises(OptionError, match="convolution is for images"):
+    with pytest.raises(OptionError, match="convolution only applies to images"):
         PBGNetClassifier(**SETTINGS).fit(flat, y)
     with pytest.raises(ShapeError, match="64 columns"):
         PBGNetClassifier(**SETTINGS, image_shape=(8, 9)).fit(flat, y)

@@ -25,7 +25,7 @@ def test_the_page_says_what_was_found(alarmed, tmp_path):
     page = write_monitor_page(tmp_path / "page.html", alarmed).read_text()
     assert f"alarm after {alarmed.claims[0].alarm_row} labelled rows" in page
     assert page.count("<svg") == 7  # all rows and two classes, rate and e-value each; the test of change
-    assert f"found after {alarmed.change.alarm_row} rows, in column &#39;x0&#39;" in page
+    assert f"detected after {alarmed.change.alarm_row} rows, in column &#39;x0&#39;" in page
     assert re.search(r'<th scope="row">x0</th>.*<td class="number">changed</td></tr>', page)
     assert page.count('<td class="number">changed</td>') == 1
     assert "tests for change, not for errors" in page

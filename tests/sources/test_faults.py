@@ -49,7 +49,7 @@ def test_missing_files_and_empty_patterns(folder):
         (folder / "*.csv", r"No file matches .*\*\.csv"),
         ([], "list of files is empty"),
         (folder / "part-0.txt", "There is no file"),
-        ([folder / "part-0.parquet"] * 2, "part-0.parquet is named twice"),
+        ([folder / "part-0.parquet"] * 2, "part-0.parquet is listed twice"),
     ]:
         with pytest.raises(DamagedFileError, match=told):
             scan_table(data)
@@ -153,9 +153,7 @@ def test_a_full_disk_leaves_nothing(folder, tmp_path, monkeypatch):
     mapped = preprocessor.encode(source)
     assert isinstance(mapped.codes, np.memmap)
     monkeypatch.setattr(code_files.shutil, "disk_usage", lambda _: _Disk(3))
-    with pytest.raises(
-        CacheError, match=r"needs 0 MB in .*cache, but the disk has only 0 MB left. Free"
-    ):
+    with pytest.raises(CacheError, match=r"needs 0 MB in .*cache, but the disk has only 0 MB left. Free"):
         preprocessor.encode(source)
     monkeypatch.setattr(code_files.shutil, "disk_usage", lambda _: _Disk(10**9))
 

@@ -202,9 +202,7 @@ def test_a_store_of_another_format_is_refused(tmp_path, monkeypatch, read_only):
     monkeypatch.setattr(module, "FORMAT", 7)
     Store(path).close()
     monkeypatch.undo()
-    with pytest.raises(
-        StoreError, match=r"has format 7, but .* reads format 1\. Choose another file"
-    ):
+    with pytest.raises(StoreError, match=r"has format 7, but .* reads format 1\. Choose another file"):
         Store(path, read_only=read_only)
 
 
