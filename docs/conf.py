@@ -1,6 +1,5 @@
 """How the site is built: ``make docs``. Nothing is fetched from a network."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -85,8 +84,9 @@ copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 sphinx_gallery_conf = {
-    "examples_dirs": [os.environ.get("PBGNET_EXAMPLES", "../examples")],
+    "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
+    "within_subsection_order": "gallery_order.ListedOrder",
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
     "backreferences_dir": "reference/api/generated/examples",

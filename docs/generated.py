@@ -1,4 +1,4 @@
-"""Writes what files repeat from the program: tables of routes and of fields, and the schema of certificates.
+"""Writes what files repeat from the program: tables of routes and of fields, the schema, the notebook.
 
     python docs/generated.py
 
@@ -7,12 +7,14 @@ A test compares the files with what this would write.
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 from pbgnet.certificates import ROUTES, certificate_schema
 from pbgnet.declaration import FIELDS
 
 PROJECT = Path(__file__).parent.parent
+NOTEBOOK = Path(__file__).parent / "notebook.py"
 
 
 def routes_table() -> str:
@@ -44,11 +46,13 @@ def generated() -> dict[Path, str]:
     """Return the files that hold generated parts, with what they should contain."""
     docs = PROJECT / "docs"
     certificates, declaration = docs / "reference" / "certificates.md", docs / "how-to" / "declare.md"
+    examples, notebook_of = PROJECT / "examples", runpy.run_path(str(NOTEBOOK))["notebook_of"]
     schema = PROJECT / "src" / "pbgnet" / "certificates" / "format" / "certificate-1.schema.json"
     return {
         certificates: with_part(certificates, "routes", routes_table()),
         declaration: with_part(declaration, "fields", fields_table()),
         schema: json.dumps(certificate_schema(), indent=2) + "\n",
+        examples / "quickstart.ipynb": notebook_of(examples / "quickstart.py"),
     }
 
 

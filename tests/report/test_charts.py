@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbgnet.report.bars import Bar, bar_chart
 from pbgnet.report.calibration import margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.curves import CURVES, MOST_POINTS, curve_chart, read_curve, thin
 
@@ -17,32 +16,6 @@ LOSS, DIVERGENCE, BOUND = CURVES[2:]
 
 def svg(chart):
     return chart.__html__()
-
-
-def widths(chart):
-    bars = (mark.attributes for mark in chart.marks if mark.kind == "rect")
-    return [float(bar["width"]) for bar in bars if bar["x"] == "0"]
-
-
-def test_bars_are_as_long_as_their_values():
-    bars = [
-        Bar("a", 0.5, "0.5", "certified"),
-        Bar("b", 0.25, "0.25", "held-out"),
-        Bar("t", 1.0, "1", "trivial"),
-    ]
-    first, second, trivial = widths(bar_chart("c", "t", bars))
-    assert first / second == pytest.approx(2, rel=1e-3)
-    assert trivial / first == pytest.approx(2, rel=1e-3)
-
-
-def test_the_trivial_bar_is_cut_off_only_where_it_would_dwarf_the_others():
-    small = [Bar("a", 0.02, "0.02", "certified"), Bar("t", 1.0, "1", "trivial")]
-    large = [Bar("a", 0.6, "0.6", "certified"), Bar("t", 1.0, "1", "trivial")]
-    assert "polygon" in svg(bar_chart("c", "t", small))
-    assert "is cut off" in svg(bar_chart("c", "t", small))
-    assert widths(bar_chart("c", "t", small))[0] > 200
-    assert "polygon" not in svg(bar_chart("c", "t", large))
-    assert "cut off" not in svg(bar_chart("c", "t", large))
 
 
 def test_a_curve_is_read_from_the_phases_that_have_it(subject):

@@ -8,10 +8,14 @@ import pytest
 from sklearn.metrics import confusion_matrix as counted
 from sklearn.neighbors import KNeighborsClassifier
 
-from pbgnet.certificates import Classes, certify, round_up
+from pbgnet.certificates import Classes, certify, percent_up, round_up
 from pbgnet.report import render_report
-from pbgnet.report.class_facts import class_numbers, listed, title, told_apart
+from pbgnet.report.class_facts import class_numbers, listed, title
 from pbgnet.report.confusion import confusion_matrix
+
+
+def told(claim):
+    return f"{percent_up(claim.value)} %"
 
 
 def matrix_of(subject):
@@ -40,10 +44,10 @@ def test_every_wrong_cell_has_its_certified_bound(make_classes):
     assert len(certificate.confusion) == 12
     for claim in certificate.confusion:
         cell = lines[claim.given_class].cells[names.index(claim.answered)]
-        assert cell.bound == round_up(claim.value)
+        assert cell.bound == told(claim)
         assert cell.count == round(claim.empirical_risk * claim.evidence.n)
     for k, claim in enumerate(certificate.class_conditional):
-        assert lines[claim.given_class].bound == round_up(claim.value)
+        assert lines[claim.given_class].bound == told(claim)
         assert lines[claim.given_class].cells[k].bound == ""
 
 
@@ -52,8 +56,8 @@ def test_of_two_classes_the_wrong_answer_is_the_error(make):
     for line, claim in zip(
         matrix_of(subject).lines, subject.model.certificate.class_conditional, strict=True
     ):
-        assert sorted(cell.bound for cell in line.cells) == ["", round_up(claim.value)]
-        assert line.bound == round_up(claim.value)
+        assert sorted(cell.bound for cell in line.cells) == ["", told(claim)]
+        assert line.bound == told(claim)
 
 
 def test_the_page_shows_the_matrix_as_a_table(make_classes):
@@ -68,12 +72,12 @@ def test_the_page_shows_the_matrix_as_a_table(make_classes):
     assert len(strengths) == 16
     assert 0 <= min(strengths) < max(strengths) <= 0.55
     assert "hold together" in page
-    assert "no claims: nothing is certified of a class" not in page
+    assert "No single class has a bound." not in page
 
 
 def test_without_bounds_it_says_that_these_are_counts(make_classes):
     page = make_classes(3).render()
-    assert "Counts, and no claims: nothing is certified of a class by itself." in page
+    assert "These are counts. No single class has a bound." in page
     assert "<small>" not in page
 
 
@@ -88,7 +92,7 @@ def test_of_many_classes_the_largest_confusions_are_listed(make_classes):
     assert len(counts) == len(matrix.worst) == 20
     every = [cell.count for line in matrix.lines for cell in line.cells if not cell.right]
     assert counts == sorted(every, reverse=True)[:20]
-    rates = [float(rate) for _, _, rate, _ in matrix.worst]
+    rates = [float(rate.removesuffix(" %")) for _, _, rate, _ in matrix.worst]
     assert rates == sorted(rates, reverse=True)
     claim = max(subject.model.certificate.class_conditional, key=lambda claim: claim.value)
     assert f'id="worst-class">{round_up(claim.value)}' in page
@@ -115,8 +119,8 @@ def test_a_classifier_known_by_its_answers_has_a_matrix_too():
     found = re.findall(r"<span>(\d+)", page[page.index('<table class="confusion">') :])
     assert list(map(int, found)) == expected.ravel().tolist()
     for claim in certified.certificate.confusion:
-        assert f"{round_up(claim.value)}</small>" in page
-    assert "tells 3 classes apart: &#39;a&#39;, &#39;b&#39; and &#39;c&#39;" in page
+        assert f"{told(claim)}</small>" in page
+    assert "<h1>Certified classifier: a, b or c</h1>" in page
 
 
 @pytest.mark.parametrize("n_classes", [3, 10])
@@ -124,14 +128,14 @@ def test_the_page_of_several_classes_says_so(make_classes, n_classes):
     subject = make_classes(n_classes, class_conditional=True)
     page = subject.render()
     r = subject.model.network.architecture.n_outputs
-    assert f"<title>Certificate: {n_classes} classes</title>" in page
-    assert f"tells {n_classes} classes apart" in page
+    told_apart = "kind 0, kind 1 or kind 2" if n_classes == 3 else "10 classes"
+    assert f"<title>Certificate: {told_apart}</title>" in page
     assert f"{r}-{r}</td>" in page
     assert "hadamard: any two classes differ in " in page
     assert "margin: score of the true class" in page
     assert "share of the answer" in page
     assert "label times aggregate" not in page
-    assert "Of each column the class is shown whose share it moves most." in page
+    assert "Each chart shows the class that the column moves most." in page
     assert "times the kl bound" in page
     assert "twice the kl bound" not in page
     assert subject.model.certificate.statement.replace("'", "&#39;") in page
@@ -141,9 +145,8 @@ def test_classes_are_named_and_the_first_of_many():
     assert listed(["a"]) == "'a'"
     assert listed([1, 2, 3]) == "1, 2 and 3"
     assert listed(list(range(99))).endswith(", 9 and 89 more")
-    assert told_apart([False, True]) == "False from True"
-    assert title(["a", "b"]) == "Certificate: a or b"
-    assert title(["a"]) == "Certificate: 1 class"
+    assert (title([False, True]), title(["a"]), title(["a", "b", "c"])) == ("False or True", "a", "a, b or c")
+    assert title(["a", "b"], several_labels=True) == "a and b"
 
 
 def test_key_numbers_are_few_however_many_the_classes(make_classes):
@@ -159,4 +162,4 @@ def test_blank_labels_have_a_name():
     certificate = SimpleNamespace(class_conditional=(), confusion=(), confidence=0.95)
     matrix = confusion_matrix(certificate, classes, np.array([0, 1]), np.array([1, 1]))
     assert [line.name for line in matrix.lines] == ["''", "b"]
-    assert [line.error_rate for line in matrix.lines] == ["1.0000", "0.0000"]
+    assert [line.error_rate for line in matrix.lines] == ["100.0 %", "0.0 %"]

@@ -211,15 +211,13 @@ def test_the_page_shows_it(found):
 
     model, effects = found
     page = render_report(model, frame(), np.array(["no", "yes"] * (N // 2)))
-    assert "Which thresholds matter" in page
+    assert "Which columns matter?" in page
     for words in effect_words(effects.shown[0]):
         assert words in page
     constant = dataclasses.replace(
         certified(frame(), TablePreprocessor("steps"), lambda _: 0.0), answers=model.answers
     )
-    assert "Which thresholds matter" not in render_report(
-        constant, frame(), np.array(["no", "yes"] * (N // 2))
-    )
+    assert "Which columns matter?" not in render_report(constant, frame(), np.array(["no", "yes"] * (N // 2)))
 
 
 def test_of_several_classes_the_one_that_moves_most_is_shown(make_classes):

@@ -20,12 +20,12 @@ def answer(rows):
 def test_certify_and_save_write_a_whole_report(tmp_path):
     folder = certify(answer, X, Y).save(tmp_path / "certified", data="loans.csv", contact="ask@bank.example")
     page = (folder / REPORT).read_text(encoding="utf-8")
-    assert page == render_folder(folder, X, Y), "the same with the table, from the folder alone"
-    assert 'id="confusions"' in page
+    assert page == render_folder(folder, X, Y), "the same with the table, from the folder only"
+    assert 'id="errors"' in page
     for words in ("loans.csv", "ask@bank.example"):
         assert words in page
     bare = render_folder(folder)
-    assert 'id="confusions"' not in bare
+    assert 'id="errors"' not in bare
     assert report_difference(folder, X, Y) == ""
     (folder / REPORT).write_text(bare, encoding="utf-8")
     assert report_difference(folder, X, Y) == report_difference(folder) == ""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ODDS = (1.5, 2.5, 5.0, 12.0)
-"""Odds of an error that are bet on, as multiples of those of the bound: docs/reference/monitoring.md."""
+"""Odds of an error that are bet on, as multiples of those of the bound (docs/reference/monitoring.md)."""
 
 SMALLEST_BOUND = 1e-9
 """A smaller bound is tested as this one: a little less than what is claimed, and finite."""

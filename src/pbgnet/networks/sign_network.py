@@ -57,7 +57,9 @@ class SignConvolution(SignLayer):
 
 
 class SignNetwork(nn.Module):
-    """The BAM network `f(x) = sgn(W_L sgn(... sgn(W_1 x)))` (paper, Eq. 1).
+    """The binary activated network itself.
+
+    `f(x) = sgn(W_L sgn(... sgn(W_1 x)))` (paper, Eq. 1).
 
     The bounds of this package speak of the aggregate, `AggregatedNetwork`, and not of this network.
 

@@ -13,7 +13,9 @@ from pbgnet.networks.inputs import PreparedRows, append_one, first_product
 
 
 class TanhNetwork(nn.Module):
-    """`tanh(W_L tanh(... tanh(W_1 x)))` with intercepts, for replicas side by side.
+    """A network with tanh activations, for comparison.
+
+    `tanh(W_L tanh(... tanh(W_1 x)))` with intercepts, for replicas side by side.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """HTML pages and cards that load nothing and run nothing: layout, colours, charts, and everything escaped."""
 
 from pbgnet.pages.axis import Axis, tick_text
-from pbgnet.pages.card import Bar, Card, Check, Checks, render_card
+from pbgnet.pages.bars import Bar, Bars
+from pbgnet.pages.card import Card, Check, Checks, render_card
 from pbgnet.pages.chart import Chart, Mark, label, level_lines, mark
 from pbgnet.pages.difference import page_difference
 from pbgnet.pages.drawing import Drawing
@@ -14,6 +15,7 @@ __all__ = [
     "SUBSCRIPT",
     "Axis",
     "Bar",
+    "Bars",
     "Card",
     "Chart",
     "Check",

@@ -3,18 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from pbgnet.pages.bars import Bar
 from pbgnet.pages.rendering import fill, printable
 
 Tone = Literal["certified", "good", "warn", "bad"]
-
-
-class Bar(NamedTuple):
-    """A share drawn to scale beside its name; bars of a card are measured by the longest."""
-
-    name: str
-    share: float
-    text: str
-    colour: str  # a name in the palette
 
 
 class Check(NamedTuple):
@@ -48,6 +40,7 @@ class Card:
     warnings : tuple of str
         What a reader must not miss.
     bars : tuple of Bar
+        Drawn from 0 to their values, measured by the longest.
     facts : tuple of (str, str)
         Names and values.
     lists : tuple of Checks
@@ -74,8 +67,8 @@ class Card:
 
     @property
     def longest_bar(self) -> float:
-        """The share that fills the width; 1 where all bars are empty."""
-        return max((bar.share for bar in self.bars), default=1.0) or 1.0
+        """The value that fills the width; 1 where all bars are empty."""
+        return max((bar.value for bar in self.bars), default=1.0) or 1.0
 
 
 def render_card(card: Card) -> str:

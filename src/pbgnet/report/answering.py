@@ -4,8 +4,8 @@ from pbgnet.certificates import Certificate, SelectionEvidence, round_up
 from pbgnet.pages import Axis, Chart, label, level_lines, mark, tick_text
 from pbgnet.report.class_facts import KeyNumber
 
-WIDTH, HEIGHT = 420, 250
-LEFT, RIGHT, TOP, BOTTOM = 44, 408, 16, 200
+WIDTH, HEIGHT = 340, 250
+LEFT, RIGHT, TOP, BOTTOM = 44, 328, 16, 200
 
 
 def answering_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:

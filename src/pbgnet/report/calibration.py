@@ -9,8 +9,8 @@ from scipy import special
 
 from pbgnet.pages import Axis, Chart, Mark, label, level_lines, mark, tick_text
 
-WIDTH, HEIGHT = 420, 300
-LEFT, RIGHT, TOP, BOTTOM = 44, 412, 26, 256
+WIDTH, HEIGHT = 340, 300
+LEFT, RIGHT, TOP, BOTTOM = 44, 334, 26, 256
 
 # Fewer rows are grouped more coarsely.
 MANY_ROWS, N_BINS, FEW_BINS = 1000, 10, 5

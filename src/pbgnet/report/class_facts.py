@@ -29,36 +29,25 @@ def listed(labels: Sequence[object]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def told_apart(labels: Sequence[object], several_labels: bool = False) -> str:
-    """Say what is told apart, as in "it tells ...".
-
-    Examples
-    --------
-    >>> from pbgnet.report.class_facts import told_apart
-    >>> told_apart(("no", "yes")), told_apart(("a", "b", "c"))
-    ("'no' from 'yes'", "3 classes apart: 'a', 'b' and 'c'")
-    >>> told_apart(("wet", "warm"), several_labels=True)
-    "which of 2 labels a row has: 'wet' and 'warm'"
-    """
-    if several_labels:
-        return f"which of {len(labels)} labels a row has: {listed(labels)}"
-    if len(labels) == 2:
-        return f"{labels[0]!r} from {labels[1]!r}"
-    return f"{_counted(labels)} apart: {listed(labels)}"
-
-
 def short(text: str, most: int) -> str:
     """Cut a long text."""
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def title(labels: Sequence[object], several_labels: bool = False) -> str:
-    """Return the title of the page."""
-    if several_labels:
-        return f"Certificate: {len(labels)} labels"
-    if len(labels) == 2:
-        return f"Certificate: {labels[0]} or {labels[1]}"
-    return f"Certificate: {_counted(labels)}"
+    """Return what is told apart, for the title of the page.
+
+    Examples
+    --------
+    >>> from pbgnet.report.class_facts import title
+    >>> title(("no", "yes")), title(range(12)), title(("wet", "warm"), several_labels=True)
+    ('no or yes', '12 classes', 'wet and warm')
+    """
+    if len(labels) > MOST_NUMBERS:
+        return f"{len(labels)} {'labels' if several_labels else 'classes'}"
+    joint = " and " if several_labels else " or "
+    names = [str(label) for label in labels]
+    return joint.join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def class_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
@@ -109,7 +98,3 @@ def error_words(certificate: Certificate) -> str:
 def routes(certificate: Certificate) -> str:
     """Name what is bounded by which route, each once however many classes it is bounded for."""
     return ", ".join(dict.fromkeys(f"{claim.quantity} by {claim.route}" for claim in certificate.claims))
-
-
-def _counted(labels: Sequence[object]) -> str:
-    return "1 class" if len(labels) == 1 else f"{len(labels)} classes"

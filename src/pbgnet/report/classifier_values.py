@@ -17,12 +17,14 @@ from pbgnet.certificates import (
     target_values,
 )
 from pbgnet.report.answering import answering_chart, answering_numbers
-from pbgnet.report.class_facts import KeyNumber, error_words, listed, rate_numbers, routes, title, told_apart
+from pbgnet.report.class_facts import KeyNumber, error_words, listed, rate_numbers, routes, short, title
 from pbgnet.report.comparison import comparison_charts
 from pbgnet.report.confusion import confusion_matrix
 from pbgnet.report.group_chart import group_numbers
 from pbgnet.report.kept import ErrorCount
 from pbgnet.report.label_errors import label_errors
+
+LONGEST_NAME = 80
 
 
 def classifier_values(
@@ -39,8 +41,7 @@ def classifier_values(
     of_labels = certificate.of_labels
     truth, count = _truth(certified, classes, y), label_errors if of_labels else confusion_matrix
     return {
-        "title": title(certified.classes, of_labels),
-        "heading": "A classifier with a certificate",
+        "told": title(certified.classes, of_labels),
         "lead": _lead(certified),
         "predictors": certificate.predictors,
         "not_covered": "",
@@ -87,13 +88,9 @@ def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:
 
 
 def _lead(certified: CertifiedPredictions) -> str:
-    certificate, subject = certified.certificate, certified.certificate.subject
-    what = subject.fit.classifier if isinstance(subject, FittedSubject) else "A classifier"
-    tells = told_apart(certified.classes, certificate.of_labels)
-    return (
-        f"{what}, which tells {tells}; with a proof of how often it may err. It is known by its answers and "
-        f"not stored. Issued {certificate.issued_at[:10]}."
-    )
+    subject = certified.certificate.subject
+    what = short(subject.fit.classifier, LONGEST_NAME) if isinstance(subject, FittedSubject) else "Not named"
+    return f"{what} (its answers are certified; it is not stored here)"
 
 
 def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
@@ -107,17 +104,17 @@ def _key_numbers(certificate: Certificate) -> list[KeyNumber]:
         numbers.append(("loss", round_up(loss.value), f"bound on the {loss.quantity}", True))
     shared = f", shared between {certificate.n_priors} fits" if certificate.n_priors > 1 else ""
     numbers += [
-        ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
+        ("measured", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         ("confidence", f"{100 * certificate.confidence:g} %", f"confidence{shared}", False),
         ("certified-rows", str(inputs.n), "certified rows", False),
     ]
     if isinstance(subject, FittedSubject):
-        what = "other rows, for preprocessing and fit"
+        what = "prior rows, which it was fitted on"
         count = str(max(1, len(subject.fit.candidates)))
         numbers += [
             ("prior-rows", str(subject.n_prior_rows), what, False),
-            ("candidates", count, "candidates, compared on these other rows", False),
-            ("preprocessing", subject.fit.preprocessing.status, "preprocessing, of the proof", False),
+            ("candidates", count, "candidates, compared on the prior rows", False),
+            ("preprocessing", subject.fit.preprocessing.status, "the proof: where preprocessing is", False),
         ]
     return numbers
 

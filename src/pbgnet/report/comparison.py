@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from pbgnet.certificates import Certificate, Claim, round_up
-from pbgnet.pages import Chart
-from pbgnet.report.bars import bar_chart, error_rate_bars, hamming_bars, loss_bars
+from pbgnet.pages import Bars
+from pbgnet.report.bars import error_rate_bars, hamming_bars, loss_bars
 from pbgnet.report.kept import ErrorCount
 
 TRIVIAL = "The bound is trivial: nothing is proved. More rows, or a simpler network, may help."
@@ -16,21 +16,21 @@ def comparison_charts(
     tested: ErrorCount | None = None,
     others: Mapping[str, Claim] | None = None,
     hamming_loss: float | None = None,
-) -> dict[str, Chart]:
+) -> dict[str, Bars]:
     """Return the charts of all losses by their titles; `others` are alternatives on the same rows.
 
     `hamming_loss` is the share of wrong labels on the certified rows, where rows have several.
     """
     loss, rate = loss_bars(certificate), error_rate_bars(certificate, tested, others)
     of_rows = "Rows with any wrong label" if certificate.of_labels else "Error rate of the classifier"
-    charts = {of_rows: bar_chart("chart-errors", "Bounds on the error rate", rate)}
+    charts = {of_rows: Bars("chart-errors", "Bounds on the error rate", rate, cut=True)}
     if hamming := hamming_bars(certificate, hamming_loss):
         title = "Share of wrong labels: the Hamming loss"
-        charts[title] = bar_chart("chart-hamming", "Bounds on the Hamming loss", hamming)
+        charts[title] = Bars("chart-hamming", "Bounds on the Hamming loss", hamming, cut=True)
     if loss:
         quantity = "linear loss" if certificate.expected_loss is None else certificate.expected_loss.quantity
         title = "Linear loss of the aggregate" if certificate.of_network else f"{quantity} of the classifier"
-        charts[title] = bar_chart("chart-loss", f"Bounds on the {quantity}", loss)
+        charts[title] = Bars("chart-loss", f"Bounds on the {quantity}", loss, cut=True)
     return charts
 
 

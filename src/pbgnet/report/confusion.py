@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.certificates import Certificate, Claim, Classes, round_up
+from pbgnet.certificates import Certificate, Claim, Classes, percent_up
 from pbgnet.pages import fill
 from pbgnet.report.class_facts import short
 
@@ -59,7 +59,7 @@ class Line:
     @property
     def error_rate(self) -> str:
         """Share of its rows that are answered wrong."""
-        return f"{self.n_errors / self.n_rows:.4f}" if self.n_rows else ""
+        return f"{100 * self.n_errors / self.n_rows:.1f} %" if self.n_rows else ""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _bounds(certificate: Certificate, names: Sequence[str]) -> dict[tuple[str | 
 
 
 def _told(claim: Claim | None) -> str:
-    return "" if claim is None else round_up(claim.value)
+    return "" if claim is None else f"{percent_up(claim.value)} %"
 
 
 def _strengths(counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.certificates import Certificate, Classes, round_up
-from pbgnet.pages import Axis, Chart, fill, label, mark, tick_text
+from pbgnet.pages import Bar, Bars, fill
 from pbgnet.report.class_facts import short
 
 MOST_LISTED = 40
@@ -16,7 +16,6 @@ MOST_LISTED = 40
 MOST_DRAWN = 12
 """So many labels have bars."""
 
-WIDTH, ROW, TOP, AXIS = 420, 44, 26, 26
 LONGEST_NAME = 34
 
 
@@ -96,7 +95,7 @@ class LabelErrors:
         return worst_lines(self.lines, MOST_LISTED)
 
     @property
-    def chart(self) -> Chart:
+    def chart(self) -> Bars:
         """Bars of the observed error rate of each label, and of the bound on it."""
         return _chart(worst_lines(self.lines, MOST_DRAWN))
 
@@ -153,33 +152,14 @@ def worst_lines(lines: Sequence[Line], most: int) -> tuple[Line, ...]:
     return tuple(lines[k] for k in sorted(worst))
 
 
-def _chart(lines: Sequence[Line]) -> Chart:
-    """Draw two bars for each label: what was measured, and below it the bound."""
-    largest = max([line.value or line.error_rate for line in lines], default=1.0)
-    axis = Axis(0.0, min(1.0, max(1.1 * largest, 0.01)), 0.0, WIDTH - 12.0)
-    bottom, bounded = TOP + ROW * len(lines), any(line.bound for line in lines)
-    marks = []
-    for tick in axis.ticks(4):
-        x = axis(tick)
-        marks.append(mark("line", x1=x, x2=x, y1=TOP, y2=bottom, class_="grid"))
-        marks.append(label(x, bottom + 17, tick_text(tick), "tick", "start" if x < 8 else "middle"))
-    legend = [(0, "measured", "measured"), (92, "certified", "certified bound")]
-    for x, colour, words in legend[: 1 + bounded]:
-        marks.append(mark("rect", x=x, y=4, width=10, height=10, class_=f"bar {colour}"))
-        marks.append(label(x + 15, 13, words, "tick"))
-    end = WIDTH - 12
-    for k, line in enumerate(lines):
-        y, bars = TOP + k * ROW, [(20, line.error_rate, "measured")]
-        marks.append(label(0, y + 15, short(line.name, LONGEST_NAME), "name halo"))
-        marks.append(label(end - 66 * bounded, y + 15, f"{line.error_rate:.4f}", "name halo", "end"))
-        if line.value is not None:
-            bars.append((29, line.value, "certified"))
-            marks.append(label(end, y + 15, line.bound, "value halo", "end"))
-        for top, value, colour in bars:
-            width = max(2.0, axis(value))
-            marks.append(mark("rect", x=0, y=y + top, width=width, height=8, rx=2, class_=f"bar {colour}"))
-    words = "; ".join(
-        f"{line.name}: {line.n_errors} of {line.n_rows} wrong{f', at most {line.bound}' * bool(line.bound)}"
-        for line in lines
-    )
-    return Chart("chart-labels", "Error rate of each label", f"{words}.", WIDTH, bottom + AXIS, marks)
+def _chart(lines: Sequence[Line]) -> Bars:
+    """Draw the bound of each label, where there is one, with a line at what was measured."""
+    bars = []
+    for line in lines:
+        name, measured = short(line.name, LONGEST_NAME), f"{line.error_rate:.4f}"
+        if line.value is None:
+            bars.append(Bar(name, line.error_rate, measured, "measured"))
+        else:
+            text = f"{measured}, at most {line.bound}"
+            bars.append(Bar(name, line.value, text, "certified", ticks=(line.error_rate,)))
+    return Bars("chart-labels", "Error rate of each label", bars)

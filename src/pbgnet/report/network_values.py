@@ -19,6 +19,7 @@ from pbgnet.certificates import (
 )
 from pbgnet.exceptions import PBGNetWarning
 from pbgnet.networks import Code
+from pbgnet.pages import Bar, Bars
 from pbgnet.report.answering import answering_chart, answering_numbers
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
 from pbgnet.report.class_facts import (
@@ -28,7 +29,6 @@ from pbgnet.report.class_facts import (
     rate_numbers,
     routes,
     title,
-    told_apart,
 )
 from pbgnet.report.columns import column_effects, effect_sections, points
 from pbgnet.report.comparison import comparison_charts
@@ -39,7 +39,7 @@ from pbgnet.report.kept import ErrorCount
 from pbgnet.report.label_calibration import label_bins, label_margins, label_reliability
 from pbgnet.report.label_errors import label_errors
 
-MOST_LISTED = 40  # columns whose importance is told in numbers
+MOST_LISTED = 12  # columns whose importance is shown
 WITHOUT_ANSWERS: dict[str, Any] = {"errors": None, "margins": "", "reliability": {}, "bins": []}
 
 
@@ -58,8 +58,7 @@ def network_values(
     hamming_loss = float(answers.wrong_labels.mean()) if of_labels and answers is not None else None
     of_answers = _values_of_labels if of_labels else _values_of_classes
     return {
-        "title": title(model.classes, of_labels),
-        "heading": "A classifier with a certificate",
+        "told": title(model.classes, of_labels),
         "lead": _lead(model),
         "predictors": certificate.predictors[:-1],
         "not_covered": certificate.predictors[-1],
@@ -120,9 +119,14 @@ def _effect_values(model: CertifiedModel, X: Any) -> dict[str, Any]:  # noqa: N8
         "answer": names[1],
         "n_varied": effects.n_rows,
         "effects": effect_sections(effects, names, model.inputs.has_several_labels),
-        "importances": [
-            (name, points(value, sign=False)) for name, value in effects.importances[:MOST_LISTED]
-        ],
+        "importances": Bars(
+            "chart-columns",
+            "How much each column moves the answers",
+            [
+                Bar(name, value, points(value, sign=False), "measured")
+                for name, value in effects.importances[:MOST_LISTED]
+            ],
+        ),
         "n_columns": len(effects.importances),
     }
 
@@ -143,16 +147,8 @@ def _certified_answers(
 
 def _lead(model: CertifiedModel) -> str:
     network = model.network.architecture
-    hidden = " and ".join(map(str, network.hidden_layer_sizes)) or "no"
     several = network.n_members is not None and network.n_members > 1
-    ensemble = f"An ensemble of {network.n_members} binary activated networks"
-    what = ensemble if several else "A binary activated network"
-    tells = told_apart(model.classes, model.inputs.has_several_labels)
-    return (
-        f"{what} that tells {tells}; with a proof of how often it may err. "
-        f"{network.n_features} inputs, {hidden} hidden neurons{' each' if several else ''}, issued "
-        f"{model.certificate.issued_at[:10]}."
-    )
+    return f"{network.n_members} binary activated networks" if several else "A binary activated network"
 
 
 def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
@@ -160,13 +156,13 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
     certificate, inputs = model.certificate, model.certificate.inputs
     unseen = certificate.error_rate.predictor == "prior's vote"
     certified = "certified rows, which it has not seen" if unseen else "certified rows"
-    others = "other rows, which it learned from" if unseen else "other rows, for prior and preprocessing"
+    others = "prior rows, which it was trained on" if unseen else "prior rows, for prior and preprocessing"
     return (
         *rate_numbers(certificate),
         *group_numbers(certificate),
         *answering_numbers(certificate),
         ("confidence", f"{100 * certificate.confidence:g} %", _confidence_words(certificate), False),
-        ("errors", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
+        ("measured", f"{inputs.empirical_error_rate:.4f}", error_words(certificate), False),
         *_majority_number(certificate),
         ("certified-rows", str(inputs.n), certified, False),
         ("prior-rows", str(model.prior_rows.size), others, False),
@@ -192,7 +188,7 @@ def _majority_number(certificate: Certificate) -> tuple[KeyNumber, ...]:
     majority = certificate.majority
     if majority is None:
         return ()
-    words = f"error rate there of always answering {majority.answer}: {majority.n_errors} of {majority.n}"
+    words = f"error rate of always answering {majority.answer}: {majority.n_errors} of {majority.n}"
     return (("majority", f"{majority.error_rate:.4f}", words, False),)
 
 

@@ -20,15 +20,19 @@ from pbgnet.certificates import (
 from pbgnet.exceptions import DomainError, LabelError, ShapeError, UncertifiedError
 from pbgnet.files import as_path, replace_folder, write_whole
 from pbgnet.pages import page_difference, render_page
+from pbgnet.report.class_facts import short
 from pbgnet.report.classifier_values import alternative_texts, classifier_values
 from pbgnet.report.comparison import verdict
 from pbgnet.report.curves import Record
+from pbgnet.report.first_screen import first_screen
 from pbgnet.report.group_chart import group_chart, group_rows
 from pbgnet.report.kept import About, ErrorCount, Kept
+from pbgnet.report.more_rows import more_rows
 from pbgnet.report.network_values import network_values
 from pbgnet.validation import check_kind, positive_int
 
 REPORT = "report.html"
+LONGEST_TITLE = 120
 Tested = tuple[int, int] | tuple[int, int, int]
 
 
@@ -94,8 +98,11 @@ def render_report(
         shown = classifier_values(certified, None if X is None else y, counted, others)
     else:
         shown = network_values(certified, history, X, y, counted, others)
+    told = short(shown.pop("told"), LONGEST_TITLE)
     return render_page(
         __file__,
+        title=f"Certificate: {told}",
+        heading=f"Certified classifier: {told}",
         version=certified.certificate.versions.pbgnet,
         certificate=certified.certificate,
         verdict=verdict(certified.certificate, others),
@@ -104,6 +111,8 @@ def render_report(
         plan=certified.certificate.delta_plan,
         alternatives=[alternative_texts(name, claim) for name, claim in others.items()],
         about=about or About(),
+        first=first_screen(certified.certificate, counted),
+        more=more_rows(certified.certificate),
         **shown,
     )
 

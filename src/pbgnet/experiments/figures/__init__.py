@@ -5,7 +5,7 @@ from pbgnet.experiments.figures.main_results import main_results_figure
 from pbgnet.experiments.figures.plotting import require_matplotlib, save_figure
 from pbgnet.experiments.figures.representations import representation_figure
 from pbgnet.experiments.figures.sample_size import Curves, sample_size_curves, sample_size_figure
-from pbgnet.experiments.figures.toy import TOYS, train_toy
+from pbgnet.experiments.figures.toy import TOYS, representations, train_toy
 from pbgnet.experiments.figures.training_size import training_size_curves, training_size_figure
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "activation_figure",
     "main_results_figure",
     "representation_figure",
+    "representations",
     "require_matplotlib",
     "sample_size_curves",
     "sample_size_figure",
