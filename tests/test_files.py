@@ -51,11 +51,11 @@ def test_a_folder_of_another_kind_is_never_replaced(tmp_path):
     folder = tmp_path / "a"
     folder.mkdir()
     (folder / "certificate.json").write_text("of another kind")
-    with pytest.raises(OutputExistsError, match="is not replaced; move it away"):
+    with pytest.raises(OutputExistsError, match="does not replace it; move it away"):
         post(folder, overwrite=True)
     assert contents(folder) == {"certificate.json": "of another kind"}
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OutputExistsError, match="is not replaced"):
+    with pytest.raises(OutputExistsError, match="does not replace"):
         post(tmp_path / "file", overwrite=True)
     (tmp_path / "empty").mkdir()
     post(tmp_path / "empty", overwrite=True)
@@ -219,7 +219,7 @@ def test_an_overwriter_without_locks_gets_a_typed_error(tmp_path, monkeypatch):
             (folder / "letter.txt").write_text("other")
 
     monkeypatch.setattr(os, "rename", meet)
-    with pytest.raises(OutputExistsError, match=r"by another process at the same moment.*Try again"):
+    with pytest.raises(OutputExistsError, match=r"by another process at the same time.*Try again"):
         post(folder, overwrite=True)
     assert contents(folder) == {"letter.txt": "other"}
     assert not list(tmp_path.glob(".a.new-*"))

@@ -189,7 +189,7 @@ def test_no_text_breaks_the_parser(text):
         ('{"b": {"a": 1, "c": 0, "a": 2}}', "'a' twice"),
         ("[" * 100_000, "not valid JSON"),
         ("9" * 5000, "not valid JSON"),
-        ("[Infinity]", "Infinity, which is not a number of JSON"),
+        ("[Infinity]", "Infinity, which is not a JSON number"),
         ("[-Infinity]", "-Infinity"),
         ("[NaN]", "NaN"),
     ],

@@ -105,5 +105,5 @@ def test_the_others_learn_soon_who_died(start_workers):
     for rank, process in ((0, first), (2, last)):
         out, err = process.communicate(timeout=120)
         assert "Worker 1 has died or cannot be reached" in out, err
-        assert f"worker {rank} of 3 cannot go on" in out
+        assert f"worker {rank} of 3 cannot continue" in out
     assert time.monotonic() - since < 60

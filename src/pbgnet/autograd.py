@@ -31,8 +31,9 @@ def first_order_only(backward: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(ctx: Any, *gradients: torch.Tensor) -> Any:
         if torch.is_grad_enabled():  # only so under create_graph=True
             raise SecondDerivativeError(
-                "This function has a first derivative only: call backward or grad without create_graph=True, "
-                'or use method="enumeration", which can be differentiated any number of times.'
+                "This function only supports first derivatives: call backward or grad without "
+                "create_graph=True, or use method='enumeration', which can be differentiated any "
+                "number of times."
             )
         return backward(ctx, *gradients)
 

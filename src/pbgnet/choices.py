@@ -1,11 +1,12 @@
 """What users choose by name, each with a sentence; read without waiting for PyTorch, as by ``--help``."""
 
 CERTIFICATES = {
-    "auto": "the best of the routes that the prior rows allow, and pays for looking at two of them",
+    "auto": "the best of the certificates that the prior rows allow; pays for trying two of them",
     "seeger": "the kl bound on the linear loss, doubled for the error rate",
     "mixture": "Catoni's bound averaged over several C on the linear loss, doubled for the error rate",
     "vote": "the error rate of the vote through several networks, without the factor 2",
-    "held-out": "the count of errors of the prior's vote, which is then what is deployed",
+    "held-out": "the errors of the prior's vote, counted on certified rows; the prior's vote is then "
+    "what is deployed",
 }
 """Certificates of a network: what is claimed, by which routes."""
 
@@ -18,7 +19,8 @@ CLASSIFIERS = {
 """Classifiers of other kinds that can be fitted and certified by a count; they are not stored."""
 
 ALGORITHMS = {
-    "ensemble": "several networks by the log loss, chosen by cross-validation; errors counted on other rows",
+    "ensemble": "several networks trained with the log loss, chosen by cross-validation; errors are "
+    "counted on other rows",
     "mlp": "tanh network, linear loss: no certificate",
     "pbgnet_l": "linear loss, selected on validation rows",
     "pbgnet_l_bnd": "linear loss, selected by the bound",
@@ -28,7 +30,7 @@ ALGORITHMS = {
 """Learning algorithms: the ensemble, and those of the paper."""
 
 CODES = {
-    "exhaustive": "one output for every division of the classes in two",
+    "exhaustive": "one output for every way to divide the classes in two",
     "hadamard": "about as many outputs as classes, any two of which differ in half of them",
     "one-against-rest": "one output per class",
 }

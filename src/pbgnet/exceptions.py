@@ -1,4 +1,4 @@
-"""The errors pbgnet raises: one small vocabulary, so that a caller can catch by kind.
+"""The errors and warnings of pbgnet, so that a caller can catch them by kind.
 
 Each message says what was wrong and what to do. Each class also derives from the built-in
 exception a Python programmer would expect (``ValueError`` or ``TypeError``).
@@ -6,19 +6,19 @@ exception a Python programmer would expect (``ValueError`` or ``TypeError``).
 
 
 class PBGNetError(Exception):
-    """Base class of every error raised on purpose by pbgnet."""
+    """Base class of all errors that pbgnet raises on purpose."""
 
 
 class ShapeError(PBGNetError, ValueError):
-    """A tensor has the wrong number of axes, or two shapes do not fit each other."""
+    """A tensor or table has the wrong number of axes, or two shapes do not match."""
 
 
 class DomainError(PBGNetError, ValueError):
-    """A number lies outside the range where the mathematics holds, or is NaN or infinite."""
+    """A number is outside the range where the mathematics holds, or is NaN or infinite."""
 
 
 class DtypeError(PBGNetError, TypeError):
-    """An argument has a type, precision or device that the function does not take."""
+    """An argument has a type, precision or device that the function does not support."""
 
 
 class OptionError(PBGNetError, TypeError):
@@ -26,13 +26,13 @@ class OptionError(PBGNetError, TypeError):
 
 
 class SecondDerivativeError(PBGNetError, NotImplementedError):
-    """A second derivative was asked of a function that has a first one only."""
+    """A second derivative was requested from a function that only has a first one."""
 
 
 class UncertifiedError(PBGNetError, RuntimeError, AttributeError):
-    """A proof was asked of something that has none, such as the error of a random estimate.
+    """A certificate was requested for something that has none, or does not match it.
 
-    It is an ``AttributeError`` as well: an estimator without a certificate has no `certificate_`.
+    It is also an ``AttributeError``: an estimator without a certificate has no `certificate_`.
     """
 
 
@@ -45,27 +45,27 @@ class WidthLimitError(PBGNetError, ValueError):
 
 
 class LabelError(PBGNetError, ValueError):
-    """Labels are missing, or are not classes that a model knows."""
+    """Labels are missing, or are not among the classes of a model."""
 
 
 class DamagedFileError(PBGNetError, ValueError):
-    """A stored file is missing, truncated, changed or not of the expected form; nothing of it was run."""
+    """A stored file is missing, truncated, changed or has the wrong format; nothing in it was executed."""
 
 
 class ChangedSourceError(DamagedFileError):
-    """A file of a table that is read several times is not the file it was before."""
+    """A file of a table that is read several times has changed in between."""
 
 
 class CacheError(PBGNetError, OSError):
-    """What is kept on disk while a large table is worked on cannot be kept there."""
+    """The temporary files of a large table cannot be written to disk."""
 
 
 class OutputExistsError(PBGNetError, FileExistsError):
-    """Something already stands where a result is to be written, and was left as it is."""
+    """The output already exists; it was left as it is."""
 
 
 class PriorLeakageError(PBGNetError, ValueError):
-    """The prior saw rows that are to be certified, so the theorem does not hold."""
+    """The prior was trained on rows that are to be certified, so the theorem does not hold."""
 
 
 class MemoryLimitError(PBGNetError, MemoryError):
@@ -73,23 +73,23 @@ class MemoryLimitError(PBGNetError, MemoryError):
 
 
 class MissingDataError(PBGNetError, FileNotFoundError):
-    """A data set is in no folder that was given, and could not be fetched either."""
+    """A data set is in none of the given folders and could not be downloaded."""
 
 
 class MissingLibraryError(PBGNetError, ImportError):
-    """A kind of table was given that an optional library reads, and it is not installed."""
+    """Reading this kind of table requires an optional library that is not installed."""
 
 
 class MissingPlotterError(PBGNetError, ImportError):
-    """Figures were asked for, and the library that draws them is not installed."""
+    """Drawing figures requires a library that is not installed."""
 
 
 class ClusterError(PBGNetError, ConnectionError):
-    """A cluster cannot be reached, or the software for it is not installed."""
+    """A cluster cannot be reached, or its software is not installed."""
 
 
 class WorkerLostError(PBGNetError, ConnectionError):
-    """A worker of a training has died, or has not answered for too long; the others cannot go on alone."""
+    """A training worker died or did not answer in time; the others cannot continue without it."""
 
 
 class WorkersDifferError(PBGNetError, RuntimeError):
@@ -97,90 +97,90 @@ class WorkersDifferError(PBGNetError, RuntimeError):
 
 
 class TrainingStoppedError(PBGNetError, RuntimeError):
-    """A training was told to stop, has kept what it had reached, and can go on from there."""
+    """Training was asked to stop; its state was saved, and it can resume from there."""
 
 
 class StoreError(PBGNetError, OSError):
-    """A store of results cannot be used as asked: another version wrote it, or it cannot be written."""
+    """A store of results cannot be used: another version wrote it, or it cannot be written."""
 
 
 class StudyStoppedError(PBGNetError, OSError):
-    """What is around the runs of a study failed: data, disk, memory, device or cluster.
+    """A study stopped because of its environment: data, disk, memory, device or cluster.
 
-    Nothing is held against the runs; put it right and start the study again.
+    No run is recorded as failed; fix the problem and start the study again.
     """
 
 
 class PBGNetWarning(UserWarning):
-    """Base class of every warning given on purpose by pbgnet."""
+    """Base class of all warnings that pbgnet gives on purpose."""
 
 
 class FewRowsWarning(PBGNetWarning):
-    """So few rows that no certificate about them can be of use."""
+    """There are too few rows for a useful certificate."""
 
 
 class DuplicateRowsWarning(PBGNetWarning):
-    """Rows that a certificate takes for independent draws occur more than once.
+    """Some certified rows occur more than once, although a certificate assumes independent draws.
 
-    Independent draws may be equal, and are kept; only copies that are no draws of their own may be dropped.
+    Independent draws may be equal and are kept; only drop rows that are copies of another draw.
     """
 
 
 class MajorityNotBeatenWarning(PBGNetWarning):
-    """The certified bound is not below the error rate of always the same answer on the same rows."""
+    """The bound is not below the error rate of always giving the most frequent answer."""
 
 
 class ClassNeverAnsweredWarning(PBGNetWarning):
-    """A class that certified rows have is answered on none of them."""
+    """A class that occurs in the certified rows is never predicted on them."""
 
 
 class SmallGroupWarning(PBGNetWarning):
-    """A group has so few certified rows that little could be said of it, whatever their errors."""
+    """A group has so few certified rows that its bound says little, however few errors there are."""
 
 
 class ConstantLabelWarning(PBGNetWarning):
-    """One of several labels is that of all rows that a classifier is trained on, or of none."""
+    """One of several labels applies to all rows a classifier is trained on, or to none."""
 
 
 class SeenTestRowsWarning(PBGNetWarning):
-    """Rows of a test set are also in the table that the classifier was made from."""
+    """Some rows of a test set are also in the training table."""
 
 
 class InterruptedFitWarning(PBGNetWarning):
-    """A fit was interrupted, and what it had reached by then was kept."""
+    """Training was interrupted; the best weights found so far were kept."""
 
 
 class SmallerChunksWarning(PBGNetWarning):
-    """Memory ran out, and the work goes on in smaller pieces."""
+    """Memory ran out, and the work continues in smaller pieces."""
 
 
 class SlowKernelWarning(PBGNetWarning):
-    """The fast kernels cannot be used on this machine, and plain PyTorch stands in."""
+    """The fast kernels cannot be used on this machine, so plain PyTorch is used instead."""
 
 
 class DamagedCacheWarning(PBGNetWarning):
-    """Compiled kernels kept on disk cannot be used, and are compiled anew."""
+    """Compiled kernels cached on disk cannot be used and are compiled again."""
 
 
 class FileReadingWarning(PBGNetWarning):
-    """A file of a table was read, but not all of it as it stands there."""
+    """A file was read, but some of it was not taken literally."""
 
 
 class UnseenCategoryWarning(PBGNetWarning):
-    """A category was not among the fitted rows and is encoded as all zeros."""
+    """A value did not occur in the fitted rows and is encoded as all zeros, or as missing."""
 
 
 class EmptyColumnWarning(PBGNetWarning):
-    """A column had no value in the fitted rows and is left out."""
+    """A column has no values in the fitted rows and is left out."""
 
 
 class IdColumnWarning(PBGNetWarning):
-    """A column had another value in each fitted row, so that it names the rows, and is left out."""
+    """A column has a different value in each fitted row, like an ID, and is left out."""
 
 
 class OddCellsWarning(PBGNetWarning):
-    """A column is nearly all numbers, or dates, in the fitted rows; the other cells count as missing."""
+    """Nearly all cells of a column are numbers, or dates; the other cells count as missing."""
 
 
 class ManyCategoriesWarning(PBGNetWarning):
-    """A column had more categories than are encoded; the rarest become all zeros."""
+    """A column has more categories than are encoded separately."""

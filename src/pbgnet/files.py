@@ -81,9 +81,9 @@ def write_new(path: str | os.PathLike[str], content: str, *, overwrite: bool) ->
         raise DtypeError(f"overwrite must be True or False, got {type(overwrite).__name__}.")
     target = as_path(path)
     if target.is_dir():
-        raise OutputExistsError(f"{target} is a folder; give the name of a file.")
+        raise OutputExistsError(f"{target} is a folder; pass the name of a file.")
     if target.exists() and not overwrite:
-        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
+        raise OutputExistsError(f"{target} exists already; choose another name, or pass overwrite=True.")
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     return write_whole(target, content)
@@ -138,14 +138,14 @@ def final_place(folder: str | os.PathLike[str]) -> Path:
 def as_path(place: object) -> Path:
     """Return a place as a path; raise a typed error for what no file system can name."""
     if not isinstance(place, str | os.PathLike):
-        raise DtypeError(f"A path is needed, got {type(place).__name__}.")
+        raise DtypeError(f"Expected a path, got {type(place).__name__}.")
     path = Path(place)
     try:
         named = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         named = False
     if not named:
-        raise DomainError(f"{str(path)!r:.80} cannot be the name of a file: it holds what no name may hold.")
+        raise DomainError(f"{str(path)!r:.80} is not a valid file name.")
     return path
 
 
@@ -170,7 +170,7 @@ def check_size(path: Path, largest: int) -> None:
         raise DamagedFileError(f"{path} is missing.")
     if path.stat().st_size > largest:
         size = f"{largest / 2**20:.4g} MiB" if largest >= 2**20 else f"{largest} bytes"
-        raise DamagedFileError(f"{path} is damaged: it is larger than {size}, which no such file needs.")
+        raise DamagedFileError(f"{path} is damaged: it is larger than {size}, more than any such file needs.")
 
 
 def read_json(path: Path, read: Callable[[Any], Any]) -> Any:
@@ -215,10 +215,10 @@ def _check_replaceable(target: Path, overwrite: bool, marker: str) -> None:
     if not target.exists():
         return
     if not overwrite:
-        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
+        raise OutputExistsError(f"{target} exists already; choose another folder, or pass overwrite=True.")
     if not target.is_dir() or (any(target.iterdir()) and not (target / marker).is_file()):
         raise OutputExistsError(
-            f"{target} exists and is not a pbgnet model, so it is not replaced; move it away."
+            f"{target} exists and is not a pbgnet model, so pbgnet does not replace it; move it away."
         )
 
 
@@ -245,8 +245,8 @@ def _swap(fresh: Path, target: Path) -> Path:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
             raise
         raise OutputExistsError(
-            f"{target} was changed by another process at the same moment; what stands there was left, and "
-            "nothing new was written. Try again, or choose another place."
+            f"{target} was changed by another process at the same time; it was left as it is, and "
+            "nothing was written. Try again, or choose another folder."
         ) from error
     _fsync(target.parent)
     return aside

@@ -174,18 +174,18 @@ def parse_json(text: str) -> Any:
     >>> parse_json('{"n": NaN}')
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.DamagedFileError: It holds NaN, which is not a number of JSON.
+    pbgnet.exceptions.DamagedFileError: It contains NaN, which is not a JSON number.
     """
 
     def refuse_constant(name: str) -> None:
-        raise DamagedFileError(f"It holds {name}, which is not a number of JSON.")
+        raise DamagedFileError(f"It contains {name}, which is not a JSON number.")
 
     def refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
             seen: set[str] = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise DamagedFileError(f"It holds the key {twice!r:.60} twice.")
+            raise DamagedFileError(f"It contains the key {twice!r:.60} twice.")
         return result
 
     if not isinstance(text, str):

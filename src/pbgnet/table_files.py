@@ -17,8 +17,8 @@ def kind_of_file(path: object) -> str:
         if name.endswith(ending):
             return kind
     raise DamagedFileError(
-        f"{path} is not a kind of table known by its extension: use .csv, .csv.gz or .parquet (export "
-        "spreadsheets as CSV, with UTF-8 text)."
+        f"{path} has an unknown extension: use .csv, .csv.gz or .parquet (export spreadsheets "
+        "as CSV with UTF-8 text)."
     )
 
 

@@ -23,8 +23,8 @@ def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
     if isinstance(value, Tensor):
         if value.requires_grad:
             raise DtypeError(
-                f"{name} requires a gradient, but this function is outside autograd: call its twin in "
-                "pbgnet.bounds.differentiable, or pass the value detached."
+                f"{name} requires a gradient, but this function does not support autograd: call the "
+                f"function of the same name in pbgnet.bounds.differentiable, or pass {name}.detach()."
             )
         check_has_values(name, value)
         value = value.cpu().double().numpy() if value.is_floating_point() else value.cpu().numpy()
@@ -54,7 +54,7 @@ def check_tensor(name: str, value: object) -> None:
 def check_has_values(name: str, value: Tensor) -> None:
     """Raise `DtypeError` for a tensor of the device "meta", which has a shape and nothing else."""
     if value.is_meta:
-        raise DtypeError(f"{name} is a tensor without values (device meta); pass one that has them.")
+        raise DtypeError(f"{name} is a tensor without values (on the meta device); pass one with values.")
 
 
 def check_kind(name: str, value: object, *kinds: type, advice: str = "") -> None:
@@ -113,8 +113,9 @@ def refuse_masked(name: str, value: Any) -> None:
     if np.ma.is_masked(value):
         hidden = int(np.ma.getmaskarray(value).sum())
         raise DomainError(
-            f"{name} is masked in {hidden} of {np.ma.size(value)} places, and masks are not looked at. Fill "
-            "them (NaN for what is missing in a table), or drop those rows."
+            f"{name} is masked in {hidden} of {np.ma.size(value)} places, and pbgnet does not "
+            "support masks. Fill them (with NaN for missing values in a table), or drop those "
+            "rows."
         )
 
 
@@ -122,9 +123,9 @@ def check_readable(name: str, value: Any) -> None:
     """Raise a typed error for what NumPy cannot read as it is: tensors inside autograd, bfloat16, masks."""
     if isinstance(value, Tensor):
         if value.requires_grad:
-            raise DtypeError(f"{name} requires a gradient; pass it detached: {name}.detach().")
+            raise DtypeError(f"{name} requires a gradient; pass {name}.detach().")
         if value.dtype == torch.bfloat16:
-            raise DtypeError(f"{name} is bfloat16, which NumPy does not have; pass {name}.float().")
+            raise DtypeError(f"{name} is bfloat16, which NumPy does not support; pass {name}.float().")
         check_has_values(name, value)
     elif isinstance(value, list | tuple):
         try:
@@ -132,7 +133,7 @@ def check_readable(name: str, value: Any) -> None:
         except ValueError as error:
             raise ShapeError(f"{name} has rows of unequal lengths.") from error
         except (RuntimeError, TypeError) as error:  # tensors inside autograd, or of types NumPy has not
-            raise DtypeError(f"{name} holds what NumPy cannot read: {error!s:.100}") from error
+            raise DtypeError(f"{name} contains values that NumPy cannot read: {error!s:.100}") from error
     refuse_masked(name, value)
 
 
@@ -147,7 +148,9 @@ def positive_int(name: str, value: object, largest: int = LARGEST_INT) -> int:
     if int(value) < 1:
         raise DomainError(f"{name} must be at least 1, got {value!r:.60}.")
     if int(value) > largest:
-        raise DomainError(f"{name} must be at most {float(largest):g}, got {len(str(value))} digits.")
+        raise DomainError(
+            f"{name} must be at most {float(largest):g}, got a number with {len(str(value))} digits."
+        )
     return int(value)
 
 

@@ -116,8 +116,7 @@ class Workers:
                 if first.get(name) != theirs.get(name):
                     raise WorkersDifferError(
                         f"Worker {rank} differs from worker 0 in {name}: {theirs.get(name)!s:.80} instead of "
-                        f"{first.get(name)!s:.80}. All workers must run the same versions with the same "
-                        "settings on the same rows."
+                        f"{first.get(name)!s:.80}. All workers must use the same versions, settings and rows."
                     )
 
     def _together(self, communicate: Callable[[], object]) -> None:
@@ -129,8 +128,9 @@ class Workers:
             if len(names) > 1:
                 who = f"Workers {', '.join(map(str, names))} have"
             raise WorkerLostError(
-                f"{who} died or cannot be reached, and worker {self.rank} of {self.size} cannot go on alone. "
-                "Start all workers again; with a checkpoint they go on where they were."
+                f"{who} died or cannot be reached, and worker {self.rank} of {self.size} cannot "
+                "continue alone. Start all workers again; with a checkpoint, they resume where they "
+                "were."
             ) from error
 
     def _missing(self) -> list[int]:
@@ -215,8 +215,9 @@ def _meet() -> None:
     except (RuntimeError, ValueError) as error:
         rank, size = os.environ.get("RANK", "?"), os.environ["WORLD_SIZE"]
         raise WorkerLostError(
-            f"Worker {rank} of {size} has not met the others: {str(error).splitlines()[0]:.200}. They are "
-            "started by torchrun, Ray Train or pbgnet train --workers, which tell each where to meet."
+            f"Worker {rank} of {size} could not connect to the others: "
+            f"{str(error).splitlines()[0]:.200}. Start the workers with torchrun, Ray Train or "
+            "pbgnet train --workers, which tell each of them where to connect."
         ) from error
 
 

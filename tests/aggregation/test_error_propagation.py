@@ -61,7 +61,7 @@ def test_bad_input():
     weight = torch.ones(1, 3)
     with pytest.raises(ShapeError, match="takes 3 inputs but there are 5 errors"):
         propagate_error([weight], [torch.zeros(1)], torch.zeros(5))
-    with pytest.raises(ShapeError, match="as many errors"):
+    with pytest.raises(ShapeError, match="one error for each"):
         propagate_error([weight], [], torch.zeros(3))
     with pytest.raises(DomainError, match="input_error"):
         propagate_error([weight], [torch.zeros(1)], torch.tensor([0.0, torch.nan, 0.0]))

@@ -28,12 +28,12 @@ def test_unknown_method_lists_the_known_ones_and_the_nearest(layer):
 def test_option_of_another_method_is_refused(layer):
     with pytest.raises(OptionError, match="'fourier' has no option n_samples; its options are tolerance"):
         expected_sign(*layer, n_samples=10)
-    with pytest.raises(OptionError, match="made already"):
+    with pytest.raises(OptionError, match="already configured"):
         make_aggregation(Fourier(), tolerance=1e-3)
 
 
 def test_enumeration_above_its_limit_names_the_alternative():
-    with pytest.raises(WidthLimitError, match='method="fourier"'):
+    with pytest.raises(WidthLimitError, match="method='fourier'"):
         expected_sign(torch.zeros(1, 17), torch.zeros(1, 17), method="enumeration")
     assert Enumeration(max_width=17)(torch.zeros(1, 17), torch.zeros(1, 17)).shape == (1, 1)
 

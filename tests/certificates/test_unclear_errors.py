@@ -36,11 +36,11 @@ def test_a_confidence_lies_between_0_and_1(confidence):
 
 
 def test_a_table_is_needed(fitted):
-    with pytest.raises(ShapeError, match="A table of rows is needed, got NoneType"):
+    with pytest.raises(ShapeError, match="Expected a table of rows and columns, got NoneType"):
         certify(sign, None, y)
     network = fitted.network_
     options = {"classes": (0, 1), "prior": PriorRecord("zero"), "prior_rows": [], "certified_rows": [0]}
-    with pytest.raises(ShapeError, match="A table of rows is needed"):
+    with pytest.raises(ShapeError, match="Expected a table of rows and columns"):
         certify_network(network, None, y, **options)
     with pytest.raises(DtypeError, match="Only an AggregatedNetwork"):
         certify_network(None, X, y, **options)
@@ -48,7 +48,7 @@ def test_a_table_is_needed(fitted):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda t: t.requires_grad_(), r"pass it detached"), (lambda t: t.bfloat16(), r"pass .\.float\(\)")],
+    [(lambda t: t.requires_grad_(), r"pass .\.detach\(\)"), (lambda t: t.bfloat16(), r"pass .\.float\(\)")],
 )
 def test_tensors_that_numpy_cannot_read(fitted, change, message):
     table, labels = change(torch.tensor(X)), change(torch.tensor(y).double())

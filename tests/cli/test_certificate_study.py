@@ -58,8 +58,8 @@ def test_an_unknown_data_set_leaves_no_page(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("certificates", "--small"), "takes --datasets, --splits"),
-        (("smoke", "--splits", 2), "are for the study certificates"),
+        (("certificates", "--small"), "only accepts --datasets, --splits"),
+        (("smoke", "--splits", 2), "only apply to the study certificates"),
     ],
 )
 def test_options_of_other_studies_are_refused(run, arguments, message):

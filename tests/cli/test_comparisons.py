@@ -50,10 +50,10 @@ def test_methods_are_run_once_and_shown_in_a_table(run, run_json, study, tmp_pat
         (("reproduce", "STUDY", "--engine", "ray"), "one after the other"),
         (("reproduce", "STUDY", "--datasets", "digits"), "one after the other"),
         (("reproduce", "STUDY", "--algorithms", "svm"), "choose one of line, network"),
-        (("reproduce", "STUDY", "--device", "cuda:99x"), "is not there"),
-        (("reproduce", "smoke", "--small"), "--small is for studies that compare methods"),
-        (("reproduce", "digits", "--small"), "no small form"),
-        (("report", "STUDY", "--plain"), "a comparison has no pictures"),
+        (("reproduce", "STUDY", "--device", "cuda:99x"), "is not available"),
+        (("reproduce", "smoke", "--small"), "--small only applies to studies that compare methods"),
+        (("reproduce", "digits", "--small"), "no small version"),
+        (("report", "STUDY", "--plain"), "a comparison has no figures"),
     ],
 )
 def test_bad_options_are_refused(run, study, tmp_path, arguments, message):

@@ -31,7 +31,7 @@ def test_show_prints_the_interval_of_each_group_and_the_plan_of_delta(grouped, r
         interval = f"{round_down(group.lower)} to {round_up(group.upper)}  ({group.n_errors} of {group.n})"
         assert any(f"in group {group.name} " in line and interval in line for line in printed.splitlines())
     assert "between any two groups, at most" in printed
-    assert "Shares of delta, 0.05 in all" in printed
+    assert "How delta, 0.05 in total, is divided" in printed
     assert "8 limits of the error rate in groups  0.00312 each" in printed
     plan = json.loads(run("show", grouped / name, "--json").stdout)["delta_plan"]
     assert len(plan) == 9
@@ -60,7 +60,10 @@ def test_the_column_of_a_dropped_group_is_no_feature(grouped, run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--groups", "label"], "--groups 'label' is the target: --class-conditional bounds each class."),
+        (
+            ["--groups", "label"],
+            "The column of --groups, 'label', is the target",
+        ),
         (["--groups", "color"], "There is no group column 'color'. Did you mean 'colour'?"),
         (["--groups", "size"], "groups in column 'size', and a certificate bounds at most 64"),
         (["--groups", "colour", "--algorithm", "pbgnet_pre"], "certificate='held-out', not 'auto'"),

@@ -46,14 +46,14 @@ def test_a_label_may_be_that_of_all_rows_or_none(tmp_path, cells, expected):
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        (["yes", "no", "maybe"], r"'a' must say .* no and yes.* holds 'maybe' in line 4.* only --target"),
-        (["0", "1", "2"], "holds '2' in line 4"),
-        (["red", "blue", "red"], "holds 'red' in line 2"),
-        (["1", "yes", "0"], "holds 'yes' in line 3"),
+        (["yes", "no", "maybe"], r"'a' must say .* no and yes.* contains 'maybe' in line 4.* only --target"),
+        (["0", "1", "2"], "contains '2' in line 4"),
+        (["red", "blue", "red"], "contains 'red' in line 2"),
+        (["1", "yes", "0"], "contains 'yes' in line 3"),
         (["yes", "", "no"], "1 of 3 rows have no label in column 'a', the first of them line 3"),
         (["x", "?", ""], "1 of 3 rows have no label in column 'a', the first of them line 3"),
-        (["x", "", "u"], "holds 'u' in line 4"),
-        (["1", "", ""], "2 of 3 rows have no label in column 'a', .* such as 0"),
+        (["x", "", "u"], "contains 'u' in line 4"),
+        (["1", "", ""], "2 of 3 rows have no label in column 'a', .* for example with 0"),
         (["", "", ""], "'a' is empty"),
     ],
 )

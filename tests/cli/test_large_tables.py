@@ -97,5 +97,5 @@ def test_a_request_to_end_leaves_nothing(made, tmp_path):
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
     assert ended.returncode == 130, ended.stderr
-    assert ended.stderr.endswith("Ended by SIGTERM.\n")
+    assert ended.stderr.endswith("Stopped by SIGTERM.\n")
     assert list(tmp_path.iterdir()) == []

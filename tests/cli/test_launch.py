@@ -31,7 +31,7 @@ def test_a_worker_that_is_killed_is_named_and_the_others_end(capfd, monkeypatch)
     since = time.monotonic()
     assert launch(worker(program), 2) == 128 + signal.SIGKILL
     assert time.monotonic() - since < 50  # and not the 60 of the other
-    assert "worker 1 was ended by signal 9 (SIGKILL)" in capfd.readouterr().err
+    assert "worker 1 was killed by signal 9 (SIGKILL)" in capfd.readouterr().err
 
 
 def test_what_another_than_the_first_had_to_say_is_shown(capfd, monkeypatch):
@@ -40,7 +40,7 @@ def test_what_another_than_the_first_had_to_say_is_shown(capfd, monkeypatch):
     assert launch(worker(program), 2) == 3
     err = capfd.readouterr().err
     assert "no such file" in err
-    assert "worker 1 ended with exit code 3" in err
+    assert "worker 1 exited with code 3" in err
 
 
 def test_what_all_say_is_said_once(capfd):

@@ -44,7 +44,7 @@ def test_a_messy_table_is_trained_on_verified_and_predicted(run, tmp_path):
     result = train(run, data, out, "--target", "kauf", "--prior-fraction", "0.6")
     assert result.exit_code == 0, result.output
     assert "is not UTF-8 text" in result.stderr
-    assert "Columns 'nummer', 'kunde' had another value in each of the 144 fitted rows" in result.stderr
+    assert "Columns 'nummer', 'kunde' had a different value in each of the 144 fitted rows" in result.stderr
     model = load_model(out)
     columns = {column.name: column for column in model.preprocessor.columns_}
     assert {name: column.kind for name, column in columns.items()} == {
@@ -82,7 +82,7 @@ def test_a_table_without_a_header(run, tmp_path):
 def test_the_decimal_sign_is_one_of_two(run, tmp_path):
     result = run("train", "t.csv", "--target", "a", "--out", tmp_path / "m", "--decimal", ";")
     assert result.exit_code == 2
-    assert "--decimal is the sign before decimals" in result.stderr
+    assert "--decimal must be . or , or auto" in result.stderr
 
 
 def test_a_record_of_reading_from_before_is_read(run, tmp_path):

@@ -59,7 +59,7 @@ def test_labels_come_late(watch):
     second = watch(frame, "--id", "key")
     assert (second["taken"]["n_counted"], second["taken"]["n_completed"]) == (50, 50)
     assert (second["taken"]["n_skipped"], second["waiting"]) == (50, 0)
-    assert "50 rows were passed over" in second["warnings"][0]
+    assert "50 rows were skipped" in second["warnings"][0]
     assert watch(frame.drop(columns="label").assign(key=frame["key"] + "!"), "--id", "key")["waiting"] == 100
 
 
@@ -71,7 +71,7 @@ def test_rows_without_ids_are_dropped_or_refused(watch):
     assert watch(frame, "--unlabelled", "pending")["error"]["kind"] == "OptionError"
     assert watch(frame)["taken"]["n_dropped"] == 10
     again = watch(frame)
-    assert "is in the log already" in again["error"]["message"]
+    assert "is already in the log" in again["error"]["message"]
     assert watch()["claims"][0]["rows"] == 50
 
 
@@ -125,10 +125,10 @@ def test_a_log_of_another_model_or_damaged_is_refused(watch, run_json, quick, ma
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--alpha", "0.05"), "was begun with --alpha 0.01"),
-        (("--reference", "table.csv"), "was begun without --reference"),
+        (("--alpha", "0.05"), "was created with --alpha 0.01"),
+        (("--reference", "table.csv"), "was created without --reference"),
         (("--id", "keys"), "There is no id column 'keys'. Did you mean 'key'?"),
-        (("--prediction", "key"), "answers itself"),
+        (("--prediction", "key"), "makes its own predictions"),
         (("--page", "page.txt"), "--page writes .html files"),
         (("--target", "colour"), "The certificate has no such class"),
         (("--unlabelled", "later"), "Unknown --unlabelled 'later'"),
@@ -148,13 +148,13 @@ def test_places_that_cannot_be_a_log(run_json, made, tmp_path):
         told = run_json("monitor", made / "model", "--log", place)
         assert told["exit_code"] == ExitCode.FILE_PROBLEM
         assert message in told["error"]["message"]
-    assert "give DATA" in run_json("monitor", made / "model", "--log", tmp_path / "c")["error"]["message"]
+    assert "pass DATA" in run_json("monitor", made / "model", "--log", tmp_path / "c")["error"]["message"]
 
 
 def test_another_table_is_no_reference(watch, tmp_path):
     rows(100, 14).drop(columns="key").to_csv(tmp_path / "other.csv", index=False)
     told = watch(rows(50, 15), "--reference", tmp_path / "other.csv")
-    assert "is not the table that the certificate speaks of" in told["error"]["message"]
+    assert "is not the table the certificate was made from" in told["error"]["message"]
     assert not (tmp_path / "log.json").exists()
 
 
@@ -179,4 +179,4 @@ def test_groups_that_train_was_told_to_drop_are_found(run, run_json, quick, tmp_
     told = run_json(*command)
     assert sum(claim["rows"] for claim in told["claims"] if claim["group"]) == 100
     (tmp_path / "m" / "table.json").unlink()  # as of a model made in Python
-    assert "name their column with --groups" in run_json(*command, "--target", "label")["error"]["message"]
+    assert "of the groups with --groups" in run_json(*command, "--target", "label")["error"]["message"]

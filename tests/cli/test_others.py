@@ -30,7 +30,7 @@ def test_help_names_every_command(run):
         text = run(command, "--help").stdout
         assert "--json" in text
         assert "--debug" in text
-    assert "Exit codes: 0 done, 1 not verified" in result.stdout
+    assert "Exit codes: 0 success, 1 not verified" in result.stdout
 
 
 def test_help_does_not_wait_for_heavy_imports():
@@ -159,7 +159,7 @@ def test_a_bug_is_admitted_and_an_interruption_is_130(run, made, monkeypatch):
     result = run("show", made / "model")
     assert result.exit_code == 4
     assert (
-        "Something unforeseen, ZeroDivisionError: one by zero. Please run it again with --debug"
+        "Unexpected error: ZeroDivisionError: one by zero. Please run the command again with --debug"
         in result.stderr
     )
 

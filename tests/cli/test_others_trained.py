@@ -46,7 +46,7 @@ def test_the_folder_holds_certificate_answers_and_report(run, data):
     assert all(sentence in page for sentence in certificate.assumptions)
     assert "How was it trained?" not in page
     assert run("verify", out, data).exit_code == 0
-    assert "it is not stored" in run("show", out).stdout
+    assert "not stored with the certificate" in run("show", out).stdout
 
 
 def test_a_changed_cell_is_found(run, data):
@@ -82,7 +82,7 @@ def test_options_of_networks_are_refused(run, data, tmp_path):
     for option in (("--hidden", "5"), ("--certificate", "vote"), ("--learning-rate", "0.5")):
         result = run("train", data, "--target", "label", "--out", tmp_path / "m", *TREE, *option)
         assert result.exit_code == 2
-        assert f"{option[0]} is an option of networks" in result.stderr
+        assert f"{option[0]} only applies to networks" in result.stderr
     result = run("train", data, "--target", "label", "--out", tmp_path / "m", "--model", "forest")
     assert result.exit_code == 2
     assert "random_forest" in result.stderr

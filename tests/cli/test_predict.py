@@ -69,7 +69,7 @@ def test_the_target_may_be_absent_columns_may_be_in_any_order_and_keys_may_be_ke
     table[["key", "large", "colour", "weight", "size"]].to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv", "--keep", "key")
     assert result.exit_code == 0, result.output
-    assert "Note: Ignored columns that the model does not use: 'key'" in result.stderr
+    assert "Note: Ignoring columns that the model does not use: 'key'" in result.stderr
     found = pd.read_csv(tmp_path / "p.csv")
     assert found["key"].tolist() == table["key"].tolist()
     assert (
@@ -120,15 +120,15 @@ def test_what_is_unseen_is_told_once_however_many_batches_there_are(run, made, t
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
     assert result.exit_code == 0, result.output
-    assert result.stderr.count("Not among the fitted rows") == 1
-    assert "Note: There are such cells in 2 more batches of rows." in result.stderr
+    assert result.stderr.count("Not seen in the fitted rows") == 1
+    assert "Note: The same applies to 2 more batches of rows." in result.stderr
 
 
 def test_missing_columns_are_named_with_near_ones(run, made, table, tmp_path):
     table.rename(columns={"colour": "color"}).to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
     assert result.exit_code == 2
-    assert "lacks the column 'colour' (is it 'color'?)" in result.stderr
+    assert "has no column 'colour' (did you mean 'color'?)" in result.stderr
     assert not (tmp_path / "p.csv").exists()
 
 
@@ -137,7 +137,7 @@ def test_unseen_categories_warn_and_are_predicted(run, run_json, made, table, tm
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
     assert result.exit_code == 0, result.output
-    assert re.search(r"^Warning: Not among the fitted rows.*'ultraviolet'", result.stderr)
+    assert re.search(r"^Warning: Not seen in the fitted rows.*'ultraviolet'", result.stderr)
     payload = run_json("predict", made / "model", tmp_path / "t.csv", "--out", tmp_path / "q.csv")
     assert "ultraviolet" in payload["warnings"][0]
     assert payload["rows"] == sum(payload["counts"].values()) == 120
@@ -153,7 +153,7 @@ def test_what_is_no_number_where_numbers_were_counts_as_missing_and_is_told(run,
         )
         assert result.exit_code == 0, result.output
         assert (
-            f"Warning: Not finite numbers, so taken as missing: column 'size': '{text}'" in result.stderr
+            f"Warning: Not finite numbers, so treated as missing: column 'size': '{text}'" in result.stderr
         ) == (name == "text")
     assert (tmp_path / "text.out.csv").read_text() == (tmp_path / "gap.out.csv").read_text()
 
@@ -264,7 +264,7 @@ def test_names_of_classes_cannot_forge_lines_or_formulas(run, table, tmp_path, q
     for name in escaped.columns[2:]:
         assert escaped[name].tolist() == plain[name].tolist()
     result = run(*arguments, "--out", tmp_path / "q.parquet", "--escape-formulas")
-    assert (result.exit_code, "is for a CSV" in result.stderr) == (2, True)
+    assert (result.exit_code, "only applies to CSV files" in result.stderr) == (2, True)
 
 
 def test_column_names_cannot_forge_lines(run, made, table, tmp_path):

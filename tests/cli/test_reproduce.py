@@ -45,8 +45,8 @@ def test_a_study_of_ones_own(run_json, tmp_path):
         (("smoke", "--datasets", "ads"), "choose one of breast"),
         (("smoke", "--algorithms", "svm"), "choose one of mlp"),
         (("smoke", "--engine", "slurm"), "choose one of local, ray"),
-        (("smoke", "--address", "host:1"), "--address is for --engine ray"),
-        (("smoke", "--device", "cuda:99x"), "is not there"),
+        (("smoke", "--address", "host:1"), "--address requires --engine ray"),
+        (("smoke", "--device", "cuda:99x"), "is not available"),
     ],
 )
 def test_bad_options_are_refused_with_the_valid_ones(run, tmp_path, arguments, message):
@@ -65,7 +65,7 @@ def test_runs_that_fail_are_told(run, tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "16 runs failed twice" in result.stderr
 
-    assert "--retry-failed tries again" in result.stderr
+    assert "--retry-failed tries them again" in result.stderr
     monkeypatch.undo()
     assert run(*ARGUMENTS, tmp_path / "smoke").exit_code == 1
     assert run(*ARGUMENTS, tmp_path / "smoke", "--retry-failed").exit_code == 0
@@ -103,8 +103,8 @@ def test_without_data_nothing_is_held_against_the_runs(run, run_json, tiny, tmp_
     for _ in range(2):
         result = run(*arguments, tmp_path / "empty")
         assert result.exit_code == 3
-        assert "The data cannot be had" in result.stderr
-        assert "ads is not here" in result.stderr
+        assert "The data is not available" in result.stderr
+        assert "ads is not available" in result.stderr
     assert run_json(*arguments, tmp_path / "empty")["error"]["kind"] == "StudyStoppedError"
     assert results(tmp_path / "out") == ({}, {})
     pack([replace(load_dataset("moons", n=100), name="ads")], tmp_path / "data.npz")

@@ -158,7 +158,7 @@ def replace_label(table, value, rows=slice(None)):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda t: replace_label(t, "yes"), (), r"one class only, 'yes'"),
+        (lambda t: replace_label(t, "yes"), (), r"only one class, 'yes'"),
         (
             lambda t: t.assign(label=[f"name {k}" for k in range(len(t))]),
             (),
@@ -191,18 +191,18 @@ def replace_label(table, value, rows=slice(None)):
             r"numbers with decimals \(0\.5, 1\.5\).*words or whole numbers",
         ),
         (lambda t: t.assign(label=t["size"]), (), r"numbers with decimals \(-0\.\d+, .* and \d+ more\)"),
-        (lambda t: t.iloc[:0], (), r"no rows, only a header"),
-        (lambda t: t.iloc[:1], (), r"holds one class only, '(no|yes)'; two are needed"),
-        (lambda t: t[["label"]], (), r"no column but the target"),
-        (lambda t: t.assign(size=np.inf), (), r"'size' holds infinity in line 2 of "),
+        (lambda t: t.iloc[:0], (), r"a header but no rows"),
+        (lambda t: t.iloc[:1], (), r"contains only one class, '(no|yes)'; at least two are needed"),
+        (lambda t: t[["label"]], (), r"no columns to learn from besides the target"),
+        (lambda t: t.assign(size=np.inf), (), r"'size' contains infinity in line 2 of "),
         (lambda t: t, ("--target", "Lable"), r"no target column 'Lable'\. Did you mean 'label' or 'large'\?"),
-        (lambda t: t, ("--target", "zzz"), r"no target column 'zzz'\. There are 'size', 'weight'"),
+        (lambda t: t, ("--target", "zzz"), r"no target column 'zzz'\. The table has 'size', 'weight'"),
         (lambda t: t, ("--drop", "sizes"), r"no dropped column 'sizes'\. Did you mean 'size'"),
         (lambda t: t, ("--drop", "label"), r"target 'label' cannot be dropped"),
         (
             lambda t: t,
             ("--algorithm", "mlp"),
-            r"'mlp' has no certificate to save; choose one of ensemble, pbgnet_l",
+            r"'mlp' gives no certificate to save; choose one of ensemble, pbgnet_l",
         ),
         (lambda t: t, ("--algorithm", "pbgnet_per"), r"Unknown algorithm .* Did you mean 'pbgnet_pre'"),
         (lambda t: t, ("--confidence", "95"), r"--confidence must lie between 0 and 1.* got 95"),
@@ -210,7 +210,7 @@ def replace_label(table, value, rows=slice(None)):
         (lambda t: t, ("--prior-fraction", "1"), r"--prior-fraction must lie between 0 and 1"),
         (lambda t: t, ("--learning-rate", "-1"), r"learning_rate"),
         (lambda t: t, ("--hidden", "ten"), r"--hidden takes sizes such as 10"),
-        (lambda t: t, ("--device", "tpu"), r"device 'tpu' is not there"),
+        (lambda t: t, ("--device", "tpu"), r"device 'tpu' is not available"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_leaves_nothing(
@@ -254,7 +254,7 @@ def test_a_category_of_the_certified_rows_alone_is_told_once(run, table, tmp_pat
     table.to_csv(data, index=False)
     result = run("train", data, "--target", "label", "--out", out, *quick)
     assert result.exit_code == 0, result.output
-    assert result.stderr.count("Not among the fitted rows") == 1
+    assert result.stderr.count("Not seen in the fitted rows") == 1
     again = run("verify", out, data)
     assert (again.exit_code, again.stderr) == (0, "")
 
@@ -276,7 +276,7 @@ def test_a_certified_cell_has_no_say_in_the_preprocessing(run, made, table, tmp_
     if value != "1e400":
         result = run("train", data, "--target", "label", "--out", out, *quick)
         assert result.exit_code == 0, result.output
-        assert f"taken as missing: column 'size': '{value}'" in result.stderr
+        assert f"treated as missing: column 'size': '{value}'" in result.stderr
         changed = load_model(out)
         assert row in changed.certified_rows
         whole = read_table(made / "table.csv").drop(columns="label").iloc[changed.prior_rows]
@@ -343,7 +343,7 @@ def test_a_parent_that_cannot_be_written_is_told_before_training(run, copy, quic
     arguments = (copy / "table.csv", "--target", "label", "--out", copy / "model", "--overwrite")
     result = run("train", *arguments, *quick)
     assert result.exit_code == 3, result.output
-    assert "this folder cannot be written to" in result.stderr
+    assert "no permission to write to this folder" in result.stderr
 
 
 def test_a_renaming_that_fails_brings_the_old_model_back(run, copy, quick, monkeypatch):
@@ -390,7 +390,7 @@ def test_an_existing_folder_is_left_alone_unless_told(run, copy, quick):
     )
     result = run(*arguments)
     assert (result.exit_code, before) == (3, (copy / "model" / "certificate.json").read_bytes())
-    assert "exists already; choose another place, or pass --overwrite" in result.stderr
+    assert "exists already; choose another folder, or pass --overwrite" in result.stderr
     assert run(*arguments, "--overwrite").exit_code == 0
     assert before != (copy / "model" / "certificate.json").read_bytes()
     assert run("verify", copy / "model", copy / "table.csv").exit_code == 0
@@ -402,7 +402,7 @@ def test_a_folder_that_is_no_model_is_never_replaced(run, copy, quick):
     (precious / "thesis.txt").write_text("years of work")
     result = run("train", copy / "table.csv", "--target", "label", "--out", precious, "--overwrite", *quick)
     assert result.exit_code == 3
-    assert "is not a model, so it is not replaced" in result.stderr
+    assert "is not a model, so pbgnet does not replace it" in result.stderr
     assert (precious / "thesis.txt").read_text() == "years of work"
 
 
@@ -415,7 +415,7 @@ def test_a_place_that_cannot_be_written_is_told_before_training(run, copy, quick
     monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root, who may write everywhere
     result = run("train", copy / "table.csv", "--target", "label", "--out", copy / "model2", *quick)
     assert result.exit_code == 3
-    assert "cannot be written to" in result.stderr
+    assert "no permission to write to" in result.stderr
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, RuntimeError("lightning")])
@@ -494,7 +494,7 @@ def test_the_route_can_be_named(run, table, tmp_path, quick, certificate):
         "Trivial: always the most frequent class",
         "in class 'yes'",
         "balanced, mean of the classes",
-        "most frequent of the prior rows; counted, not claimed",
+        "most frequent class of the prior rows; counted, not guaranteed",
     ):
         assert text in shown
         assert text in result.stdout
@@ -551,7 +551,7 @@ def test_a_test_set_is_shown_beside_the_bounds(run, run_json, table, tmp_path, q
     assert run_json("show", out)["test"] is None
     (out / "test.json").write_text(json.dumps({**kept, "n_errors": 31}))
     assert run("show", out).exit_code == 3
-    for content, message in (("size\n1\n", "lacks the column of the labels"), ("label\n", "no rows")):
+    for content, message in (("size\n1\n", "does not have the label column"), ("label\n", "no rows")):
         test.write_text(content)
         options = ("--test", test, "--overwrite", *quick)
         failed = run("train", data, "--target", "label", "--out", out, *options)

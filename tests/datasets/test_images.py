@@ -26,10 +26,10 @@ def test_mnist_has_its_own_split(data_dir):
 
 def test_what_is_not_there_is_said(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingDataError, match="mnist is not here"):
+    with pytest.raises(MissingDataError, match="mnist is not available"):
         load_images("mnist10", tmp_path / "empty", download=False)
     (tmp_path / "sets.npz").write_bytes(b"")
-    with pytest.raises(MissingDataError, match="packed file, which holds sets of two classes"):
+    with pytest.raises(MissingDataError, match="packed file, which contains data sets with two classes"):
         load_images("mnist10", tmp_path / "sets.npz")
     with pytest.raises(UnknownNameError, match="choose one of digits, mnist10"):
         load_images("mnist")

@@ -122,15 +122,15 @@ def test_same_rows_in_another_order_are_recognised(data_dir, openml):
         ("adult", lambda data: data.drop(columns="age"), "the columns"),
         ("adult", lambda data: data.assign(sex="other"), "'other'"),
         ("ads", lambda data: data.drop(columns="bit7"), "1557 features"),
-        ("ads", lambda data: data.assign(bit7=2), "something else than 0 and 1"),
-        ("mnistLH", lambda data: data + 0.5, "no whole numbers"),
+        ("ads", lambda data: data.assign(bit7=2), "values other than 0 and 1"),
+        ("mnistLH", lambda data: data + 0.5, "not whole numbers"),
         ("mnistLH", lambda data: data.iloc[:, 1:], "not of 784 pixels"),
     ],
 )
 def test_anything_else_from_openml_is_refused_and_not_kept(name, spoil, message, openml, cache):
     data, target = openml.served[NUMBERED[name]]
     openml.served[NUMBERED[name]] = spoil(data), target
-    with pytest.raises(DamagedFileError, match=f"{NUMBERED[name]} is not what was expected: .*{message}"):
+    with pytest.raises(DamagedFileError, match=f"{NUMBERED[name]} is not as expected: .*{message}"):
         load_dataset(name)
     assert not cache.exists()
 
@@ -152,7 +152,7 @@ def test_without_pandas_the_message_says_so(monkeypatch):
         raise ImportError("pandas")
 
     monkeypatch.setattr("pbgnet.datasets.openml.fetch_openml", fetch)
-    with pytest.raises(MissingDataError, match="needs pandas"):
+    with pytest.raises(MissingDataError, match="requires pandas"):
         load_dataset("adult")
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_cache_is_noticed_and_can_be_fetched_again(openml, cache):
     load_dataset("ads")
     (path,) = cache.iterdir()
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(DamagedFileError, match=f"Delete {path} to fetch it again"):
+    with pytest.raises(DamagedFileError, match=f"Delete {path} to download it again"):
         load_dataset("ads")
     path.unlink()
     assert load_dataset("ads").n_rows == ROWS

@@ -85,9 +85,9 @@ def test_the_same_sets_give_the_same_file(tmp_path):
 
 def test_impossible_collections(tmp_path):
     moons = load_dataset("moons")
-    with pytest.raises(DomainError, match="Two data sets are called 'moons'"):
+    with pytest.raises(DomainError, match="Two data sets are named 'moons'"):
         pack([moons, moons], tmp_path / "a.npz")
-    with pytest.raises(DomainError, match="no data set to pack"):
+    with pytest.raises(DomainError, match="no data sets to pack"):
         pack([], tmp_path / "a.npz")
     assert list(tmp_path.iterdir()) == []
 
@@ -133,7 +133,7 @@ def test_other_files_are_refused(tmp_path):
         lambda: np.savez(path, header=np.array([{}], dtype=object)),
     ):
         write()
-        with pytest.raises(DamagedFileError, match="is damaged or no file of this kind"):
+        with pytest.raises(DamagedFileError, match="is damaged or not a file of this kind"):
             load_packed(path)
 
 

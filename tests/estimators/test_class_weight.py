@@ -53,7 +53,9 @@ def test_weights_by_label_are_scaled_to_a_mean_of_one():
     np.testing.assert_allclose(
         row_weights(places, CLASSES, {"yes": 50, "no": 10}), row_weights(places, CLASSES, {"yes": 5})
     )
-    with pytest.raises(LabelError, match=r"class_weight names 'maybe', which is no class.*'no' and 'yes'"):
+    with pytest.raises(
+        LabelError, match=r"class_weight names 'maybe', which is not one of the classes.*'no' and 'yes'"
+    ):
         row_weights(places, CLASSES, {"maybe": 1})
     with pytest.raises(DomainError, match="positive and finite"):
         row_weights(places, CLASSES, {"yes": 0})
@@ -126,7 +128,7 @@ def test_weights_of_one_change_nothing():
 
 def test_other_algorithms_and_mistakes_are_refused():
     x, y = make_rare(100)
-    with pytest.raises(OptionError, match="class_weight is for 'ensemble', not for 'pbgnet_pre'"):
+    with pytest.raises(OptionError, match="only applies to algorithm='ensemble', not to 'pbgnet_pre'"):
         make_quick(algorithm="pbgnet_pre", class_weight="balanced").fit(x, y)
     with pytest.raises(ValueError, match="class_weight"):
         make_quick(class_weight="even").fit(x, y)

@@ -158,7 +158,7 @@ def test_each_kind_of_classifier_gets_what_it_wants():
     assert values.tolist() == [[1.5, 0, 0, 1, 0], [3, 0, 1, 0, 0], [2, 1, 0, 1, 0], [2, 0, 0, 0, 1]]
     codes = TableEncoder("codes").fit(table)
     np.testing.assert_array_equal(codes.transform(table), [[1.5, 1], [3, 0], [np.nan, 1], [2, np.nan]])
-    with pytest.warns(UserWarning, match="Not among the fitted rows"):
+    with pytest.warns(UserWarning, match="Not seen in the fitted rows"):
         later = codes.transform(np.array([["7", "green"]], dtype=object))
     np.testing.assert_array_equal(later, [[7, np.nan]])
     standard = TableEncoder("standard").fit_transform(table)
@@ -220,7 +220,7 @@ def test_what_makes_no_sense_is_refused(table, fitted):
     X, y = table
     with pytest.raises(OptionError, match="sets rows apart itself"):
         make_certified_pipeline([PBGNetClassifier(), TREE]).fit(X, y)
-    with pytest.raises(OptionError, match="in the classifier itself"):
+    with pytest.raises(OptionError, match="on the classifier itself"):
         make_certified_pipeline(PBGNetClassifier(), confidence=0.9)
     with pytest.raises(OptionError, match="at least one"):
         make_certified_pipeline([]).fit(X, y)
@@ -232,7 +232,7 @@ def test_what_makes_no_sense_is_refused(table, fitted):
         make_certified_pipeline(TREE).fit(X, np.full(len(y), "good"))
     with pytest.raises(LabelError, match="0 class"):
         make_certified_pipeline(TREE).fit(X[:0], y[:0])
-    with pytest.raises(DomainError, match="prior rows hold 1 class"):
+    with pytest.raises(DomainError, match="prior rows contain 1 class"):
         make_certified_pipeline(TREE).fit(X, y, prior_rows=np.flatnonzero(y == "good")[:20])
     labels = y.astype(object)
     labels[fitted.certified_rows_[0]] = "unheard of"

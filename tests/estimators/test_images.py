@@ -134,7 +134,7 @@ def test_images_of_another_size_are_refused(digits, fitted):
         ({"image_shape": (8, 0)}, DomainError, "image_shape"),
         ({"convolution": (3, 3)}, OptionError, "filters, kernel_size, stride"),
         ({"convolution": (3, 9, 1)}, ShapeError, "do not fit"),
-        ({"algorithm": "mlp", "convolution": None}, OptionError, "reads no images"),
+        ({"algorithm": "mlp", "convolution": None}, OptionError, "does not support images"),
         ({"algorithm": "pbgnet", "augmentation": "small"}, OptionError, "prior rows"),
         ({"augmentation": "large"}, ValueError, "augmentation"),
     ],
@@ -147,7 +147,7 @@ def test_bad_settings(digits, changes, error, told):
 def test_tables_have_no_patches(digits):
     images, y = digits
     flat = images.reshape(len(images), -1)
-    with pytest.raises(OptionError, match="convolution is for images"):
+    with pytest.raises(OptionError, match="convolution only applies to images"):
         PBGNetClassifier(**SETTINGS).fit(flat, y)
     with pytest.raises(ShapeError, match="64 columns"):
         PBGNetClassifier(**SETTINGS, image_shape=(8, 9)).fit(flat, y)

@@ -74,7 +74,7 @@ def test_figures_of_a_study_without_runs_say_so(put):
     ):
         figure = draw(read_results(store, [study])[0])
         said = [text.get_text() for axes in figure.axes for text in axes.texts]
-        assert "no finished run yet" in said
+        assert "no finished runs yet" in said
 
 
 def test_activations_are_the_functions():

@@ -164,7 +164,7 @@ def test_failures_and_machines_are_told(small, tmp_path):
     assert "RuntimeError: boom" in text
     assert "x86_64, 2 cores" in text
     assert "2026-03-01" in text
-    assert "these are interim numbers" in text
+    assert "these numbers are preliminary" in text
 
 
 def test_the_report_is_the_same_every_time(small, tmp_path):

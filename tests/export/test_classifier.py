@@ -76,7 +76,7 @@ def test_the_file_carries_its_certificate(ship, tmp_path, make_model):
     assert json.loads(texts["feature_names"]) == list("abcdef")
     assert texts["statement"] == certificate.statement
     assert texts["certificate_seal"] == certificate.seal
-    assert "covers the vote, which is the label this file answers with" in texts["covers"]
+    assert "covers the vote, which is the label this file predicts" in texts["covers"]
     assert "not this file" in ship(model, "sign").metadata.covers
     assert "nothing is proved" in ship(model.network, "sign").metadata.covers
     assert ship(model.network, "sign").metadata.certificate == ""
@@ -220,7 +220,7 @@ def test_files_of_others_and_changed_ones_are_refused(tmp_path, make_network):
     model = onnx.load(path)
     model.metadata_props[2].value = "sign"
     onnx.save(model, tmp_path / "changed.onnx")
-    with pytest.raises(DamagedFileError, match="not as it was written"):
+    with pytest.raises(DamagedFileError, match="changed after it was written"):
         OnnxClassifier(tmp_path / "changed.onnx")
     del model.metadata_props[:]
     onnx.save(model, tmp_path / "other.onnx")
@@ -311,5 +311,5 @@ def test_a_file_says_that_it_answers_rows_that_the_certificate_leaves_out(ship):
     for max_error in (None, 0.2):
         fitted = PBGNetClassifier(max_error=max_error, **options).fit(X, y)
         told[max_error] = ship(fitted.certified_model_, "aggregate").metadata.covers
-    assert "answers all rows" not in told[None]
-    assert "must leave out those whose score is below" in told[0.2]
+    assert "predicts a label for every row" not in told[None]
+    assert "leave out the rows whose score is below" in told[0.2]

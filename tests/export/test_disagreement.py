@@ -68,11 +68,11 @@ def test_a_certificate_of_another_network_of_the_model_is_refused(tmp_path, make
     of_method = certify_by_disagreement(model, ship(model, "sign").predict, fresh)
     assert of_method.exported == network
     for options in ({"network": "aggregate"}, {"network": "sign", "dtype": "float32"}):
-        with pytest.raises(OptionError, match="speaks of another classifier than the"):
+        with pytest.raises(OptionError, match="belongs to another classifier, not to the"):
             export_onnx(model, tmp_path / "n.onnx", certificate=counted.certificate, **options)
     of_vote = certify_by_disagreement(model, model.predict, fresh).certificate
     assert of_vote.subject.exported is None
-    with pytest.raises(OptionError, match="does not say which classifier was counted"):
+    with pytest.raises(OptionError, match="does not record which classifier was counted"):
         export_onnx(model, tmp_path / "n.onnx", network="sign", certificate=of_vote)
     assert not (tmp_path / "n.onnx").exists()
     in_float32 = ship(model, "sign", dtype="float32")

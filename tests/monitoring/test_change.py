@@ -99,9 +99,9 @@ def test_other_columns_are_passed_over_and_absent_ones_are_an_error():
     detector = ChangeDetector(frame(50, rng), frame(50, rng))
     detector.update(frame(20, rng, label=np.ones(20)))
     before = detector.to_dict()
-    with pytest.raises(ShapeError, match="lacks the column 'colour'"):
+    with pytest.raises(ShapeError, match="has no column 'colour'"):
         detector.update(frame(20, rng).drop(columns="colour"))
-    with pytest.raises(ShapeError, match="as many rows"):
+    with pytest.raises(ShapeError, match="the same number of rows"):
         detector.update(frame(20, rng), extra={"(margin)": [1.0]})
     assert detector.to_dict() == before
 

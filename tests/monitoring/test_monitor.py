@@ -29,7 +29,7 @@ def contents(monitor):
 def test_it_raises_the_alarm_when_errors_become_frequent_and_not_before(predictions, stream):
     monitor = Monitor(predictions)
     assert not monitor.update(*stream(5000, 0.02)).alarm
-    assert "do not refute the certified 2.9 %" in monitor.summary
+    assert "do not contradict the certified 2.9 %" in monitor.summary
     assert monitor.update(*stream(2000, 0.06)).alarm
     row = monitor.claims[0].alarm_row
     assert 5000 < row < 7000
@@ -97,10 +97,10 @@ def test_a_row_left_unanswered_counts_as_right_where_its_answer_is_unknown(of_su
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({}, OptionError, "pass which rows were answered"),
+        ({}, OptionError, "pass answered"),
         ({"answered": [True]}, ShapeError, "for each of the 2 rows, got 1"),
         ({"answered": [1, 0]}, ShapeError, "True or False"),
-        ({"answered": [True, True]}, LabelError, "y_pred has no answer in row 1"),
+        ({"answered": [True, True]}, LabelError, "y_pred has no prediction in row 1"),
     ],
 )
 def test_which_rows_were_answered_must_be_told(of_sure_rows, options, kind, message):
@@ -173,16 +173,21 @@ def test_labels_with_gaps_keep_their_type(predictions):
         ((["a", None], ["a", "a"]), {}, LabelError, "1 of 2 rows have no label, the first of them row 1"),
         ((["a", "c"], ["a", "a"]), {}, LabelError, "y_true holds the unknown label 'c'"),
         ((["a", "a"], ["a", "c"]), {}, LabelError, "y_pred holds the unknown label 'c'"),
-        ((["a"], [None]), {}, LabelError, "y_pred has no answer in row 0"),
+        ((["a"], [None]), {}, LabelError, "y_pred has no prediction in row 0"),
         (([1, 0], [1, 0]), {}, LabelError, "unknown label 0"),
-        ((["a"], ["a", "b"]), {}, ShapeError, "1 labels in y_true, but 2 answers"),
+        ((["a"], ["a", "b"]), {}, ShapeError, "y_true has 1 labels, but y_pred has 2 predictions"),
         ((["a", "a"], ["a", "a"], ["x", "x"]), {}, DomainError, "'x' occurs twice"),
         ((["a", "a"], ["a", "a"], ["x", None]), {}, DomainError, "Row 1 has no id"),
-        ((["a", "b"], ["a", "a"], ["new", "old"]), {}, DomainError, "'old' was counted already"),
-        ((["a"], ["b"], ["waits"]), {}, DomainError, "waits with the answer 'a', and now has 'b'"),
-        ((["a"], None, ["new"]), {}, OptionError, "'new' does not wait"),
-        ((["a"],), {}, OptionError, "y_pred is needed"),
-        (([None], ["a"]), {"missing": "pending"}, OptionError, "they need ids"),
+        ((["a", "b"], ["a", "a"], ["new", "old"]), {}, DomainError, "'old' was already counted"),
+        (
+            (["a"], ["b"], ["waits"]),
+            {},
+            DomainError,
+            "with the prediction 'a', but now comes with 'b'",
+        ),
+        ((["a"], None, ["new"]), {}, OptionError, "'new' is not pending"),
+        ((["a"],), {}, OptionError, "y_pred is required"),
+        (([None], ["a"]), {"missing": "pending"}, OptionError, "pass ids"),
         ((["a"], ["a"]), {"missing": "ignore"}, UnknownNameError, "pending"),
         ((["a"], ["a"]), {"repeated": "ignore"}, UnknownNameError, "skip"),
         (([["a", "b"]], ["a"]), {}, ShapeError, "one value per row"),
@@ -228,7 +233,7 @@ def test_it_goes_on_where_it_was_saved(by_class, stream, tmp_path):
 
 def test_a_state_of_another_model_is_refused(predictions, by_class, tmp_path):
     path = Monitor(predictions).save(tmp_path / "state.json")
-    with pytest.raises(UncertifiedError, match="watches another certificate"):
+    with pytest.raises(UncertifiedError, match="monitors another certificate"):
         Monitor.resume(path, by_class)
 
 
@@ -238,7 +243,7 @@ def test_a_state_of_another_model_is_refused(predictions, by_class, tmp_path):
         (lambda data: data.pop("alpha"), "lacks the key alpha"),
         (lambda data: data.update(extra=1), "unknown key extra"),
         (lambda data: data.update(schema="other"), "it is not 'pbgnet-monitor'"),
-        (lambda data: data["claims"][0].update(bound=0.5), "bounds are not those of the certificate"),
+        (lambda data: data["claims"][0].update(bound=0.5), "bounds do not match those of the certificate"),
         (lambda data: data["claims"][0]["accounts"].update(rows=-1), "at least 0"),
         (lambda data: data.update(seen="AAA"), "state.json is damaged: seen is not base64"),
         (lambda data: data.update(change={}), "change lacks the key change.bins"),
@@ -276,7 +281,7 @@ def test_alpha_is_a_probability(predictions, alpha):
 
 
 def test_what_is_no_certificate_is_refused():
-    with pytest.raises(DtypeError, match="A certificate is needed"):
+    with pytest.raises(DtypeError, match="Expected a certificate"):
         Monitor("certificate")
 
 

@@ -25,10 +25,10 @@ def test_the_page_says_what_was_found(alarmed, tmp_path):
     page = write_monitor_page(tmp_path / "page.html", alarmed).read_text()
     assert f"alarm after {alarmed.claims[0].alarm_row} labelled rows" in page
     assert page.count("<svg") == 7  # all rows and two classes, rate and e-value each; the test of change
-    assert f"found after {alarmed.change.alarm_row} rows, in column &#39;x0&#39;" in page
+    assert f"detected after {alarmed.change.alarm_row} rows, in column &#39;x0&#39;" in page
     assert re.search(r'<th scope="row">x0</th>.*<td class="number">changed</td></tr>', page)
     assert page.count('<td class="number">changed</td>') == 1
-    assert "test of change, not of error" in page
+    assert "tests for change, not for errors" in page
     assert "drawn at random" in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -57,7 +57,7 @@ def test_the_picture_is_a_file_of_its_own(alarmed, tmp_path):
 
 def test_nothing_is_drawn_before_the_first_row(predictions):
     page = render_monitor(Monitor(predictions))
-    assert "No labelled row has come yet." in page
+    assert "No labelled rows yet." in page
     assert "<polyline" not in page
 
 

@@ -259,7 +259,7 @@ def test_a_shared_prior_becomes_one_per_replica_when_it_is_fixed():
 def test_second_derivatives_are_refused_rather_than_wrong():
     network = make_network()
     output = linear_loss(network(make_examples()), torch.ones(6)).mean()
-    with pytest.raises(SecondDerivativeError, match="first derivative only"):
+    with pytest.raises(SecondDerivativeError, match="only supports first derivatives"):
         torch.autograd.grad(output, network.weights[0], create_graph=True)
     exact = make_network(aggregation="enumeration")
     loss = linear_loss(exact(make_examples()), torch.ones(6)).mean()
@@ -313,7 +313,7 @@ class TestBadInput:
             network(make_examples(n_features=5))
         with pytest.raises(ShapeError, match=r"got \(4,\)"):
             network(torch.zeros(4, dtype=torch.float64))
-        with pytest.raises(DtypeError, match=r"float64 on cpu, as the weights; got torch.float32"):
+        with pytest.raises(DtypeError, match=r"float64 on cpu, like the weights; got torch.float32"):
             network(make_examples(dtype=torch.float32))
         with pytest.raises(DtypeError, match="got ndarray"):
             network(make_examples().numpy())
@@ -342,7 +342,7 @@ class TestBadInput:
             network.output(10 * rows)
 
     def test_losses(self):
-        with pytest.raises(ShapeError, match="do not fit"):
+        with pytest.raises(ShapeError, match="do not match"):
             linear_loss(torch.zeros(5), torch.ones(5, 1))
         with pytest.raises(DomainError, match="-1 and 1"):
             linear_loss(torch.zeros(2), torch.tensor([0.0, 1.0]))

@@ -54,7 +54,7 @@ def test_members_stand_behind_replicas(rows):
 
 
 def test_members_need_an_axis():
-    with pytest.raises(ShapeError, match="axis of their own"):
+    with pytest.raises(ShapeError, match="needs a member axis"):
         AggregatedNetwork([w[0] for w in make_weights(1)], members=True)
 
 

@@ -56,5 +56,5 @@ def test_bad_input():
     f = SignNetwork([torch.ones(1, 3)])
     with pytest.raises(ShapeError, match=r"\(\.\.\., n, 2\)"):
         f(torch.ones(1, 3))
-    with pytest.raises(DtypeError, match="as the weights"):
+    with pytest.raises(DtypeError, match="like the weights"):
         f(torch.ones(1, 2, dtype=torch.float64))

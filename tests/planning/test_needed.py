@@ -115,8 +115,8 @@ def test_confidence_near_one():
     [
         ((0.03, 0.03), "cannot be reached"),
         ((0.04, 0.03), "cannot be reached"),
-        ((0.02, 1.0), "none are needed for 1"),
-        ((0.0, 0.0), "No rows prove"),
+        ((0.02, 1.0), "1 needs no proof"),
+        ((0.0, 0.0), "No number of rows proves"),
         ((-0.1, 0.3), "error must be a rate"),
         ((float("nan"), 0.3), "error must be a rate"),
         ((0.1, float("nan")), "claim must be a rate"),

@@ -92,7 +92,7 @@ def test_a_table_is_divided():
     assert gaps == sorted(gaps, reverse=True)
     assert plan.split[4].bound == clopper_pearson_bound(50, 2500, 0.05)
     assert "Certify 1,542 of the 5,000 rows" in advice(plan)[0]
-    assert "not known beforehand" in advice(plan)[1]
+    assert "not known in advance" in advice(plan)[1]
 
 
 def test_a_table_that_is_too_small_says_so():
@@ -119,12 +119,12 @@ def test_a_plan_is_json():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"class_shares": {"a": 0.5, "b": 0.3}}, DomainError, "1 together"),
-        ({"class_shares": {"a": 1.0}}, OptionError, "Classes must be 2"),
+        ({"class_shares": {"a": 0.5, "b": 0.3}}, DomainError, "add up to 1"),
+        ({"class_shares": {"a": 1.0}}, OptionError, "2 to 1000 classes"),
         ({"class_shares": {"a": 0.0, "b": 1.0}}, DomainError, "above 0"),
         ({"class_shares": [0.5, 0.5]}, DtypeError, "mapping"),
-        ({"class_claim": 0.1}, OptionError, "class_claim needs class_shares"),
-        ({"group_claim": 0.1}, OptionError, "group_claim needs group_shares"),
+        ({"class_claim": 0.1}, OptionError, "class_claim requires class_shares"),
+        ({"group_claim": 0.1}, OptionError, "group_claim requires group_shares"),
         ({"group_shares": HAM, "group_claim": 0.01}, DomainError, "cannot be reached"),
         ({"answered": 0.0}, DomainError, "answered must be above 0"),
         ({"answered": 1.1}, DomainError, "answered must be above 0"),

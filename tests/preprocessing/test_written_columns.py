@@ -104,7 +104,7 @@ def test_the_decimal_sign_can_be_said():
 def test_two_currencies_are_not_one_kind_of_number():
     assert fit_one(["$5", "€5", "$6", "€6"])[0].kind == "categorical"
     column, preprocessor = fit_one(["$5", "$6", "7"])
-    with pytest.warns(UnseenCategoryWarning, match="taken as missing: column 'c': '€6'"):
+    with pytest.warns(UnseenCategoryWarning, match="treated as missing: column 'c': '€6'"):
         out = preprocessor.transform(pd.DataFrame({"c": ["€6", "$6"]}))
     np.testing.assert_array_equal(out[0], out[1])  # the median, 6
     assert column.unit == "$"
@@ -153,7 +153,7 @@ def numbers_with(odd, n=100):
 
 def test_a_column_that_is_nearly_all_numbers_names_the_rows_that_are_not():
     with pytest.warns(
-        OddCellsWarning, match=r"'c' holds numbers, but not in row 3 \('abc'\), row 40 \('-'\):"
+        OddCellsWarning, match=r"'c' contains numbers, except in row 3 \('abc'\), row 40 \('-'\):"
     ):
         column, preprocessor = fit_one(numbers_with({3: "abc", 40: "-"}))
     assert isinstance(column, NumericColumn)
@@ -275,7 +275,7 @@ def test_days_times_and_spans():
 
 
 def test_later_cells_that_are_no_dates_are_missing():
-    with pytest.warns(OddCellsWarning, match=r"'c' holds dates, but not in row 7 \('soon'\)"):
+    with pytest.warns(OddCellsWarning, match=r"'c' contains dates, except in row 7 \('soon'\)"):
         _, preprocessor = fit_one(
             [f"{k % 28 + 1}.{k % 12 + 1}.2020" if k != 7 else "soon" for k in range(60)]
         )
@@ -318,7 +318,9 @@ def test_columns_that_name_the_rows_are_left_out():
             "epoch": 1_600_000_000 + random.choice(10**7, n, replace=False),
         }
     )
-    with pytest.warns(IdColumnWarning, match=r"Columns 'row', 'customer', 'counted' and 1 more had another"):
+    with pytest.warns(
+        IdColumnWarning, match=r"Columns 'row', 'customer', 'counted' and 1 more had a different"
+    ):
         preprocessor = TablePreprocessor().fit(frame)
     kinds = {column.name: column.kind for column in preprocessor.columns_}
     assert [name for name in frame.columns if kinds[name] == "id"] == [
@@ -371,7 +373,7 @@ def test_a_hundred_thousand_categories_take_seconds_and_few_outputs():
 
 def test_numbers_in_the_fitted_rows_and_text_later():
     _, preprocessor = fit_one(["1", "2", "4", None])
-    with pytest.warns(UnseenCategoryWarning, match="taken as missing: column 'c': 'many', 'inf'"):
+    with pytest.warns(UnseenCategoryWarning, match="treated as missing: column 'c': 'many', 'inf'"):
         out = preprocessor.transform(pd.DataFrame({"c": ["many", "inf", None, "100", "-100"]}))
     np.testing.assert_array_equal(out[:2], out[[2, 2]])
     np.testing.assert_array_equal(

@@ -47,9 +47,9 @@ def test_missing_files_and_empty_patterns(folder):
         (folder / "other.parquet", "There is no file .*other.parquet"),
         ([folder / "part-0.parquet", folder / "other.parquet"], "There is no file .*other.parquet"),
         (folder / "*.csv", r"No file matches .*\*\.csv"),
-        ([], "empty list"),
+        ([], "list of files is empty"),
         (folder / "part-0.txt", "There is no file"),
-        ([folder / "part-0.parquet"] * 2, "part-0.parquet is named twice"),
+        ([folder / "part-0.parquet"] * 2, "part-0.parquet is listed twice"),
     ]:
         with pytest.raises(DamagedFileError, match=told):
             scan_table(data)
@@ -81,7 +81,7 @@ def test_no_rows(folder):
     with pytest.raises(ShapeError, match=r"part-0.parquet has no rows"):
         scan_table(folder)
     (folder / "t.csv").write_text("a,b\n")
-    with pytest.raises(ShapeError, match=r"t.csv has no rows, only a header"):
+    with pytest.raises(ShapeError, match=r"t.csv has a header but no rows"):
         scan_table(folder / "t.csv")
     with pytest.raises(ShapeError, match="no rows"):
         scan_table(np.empty((0, 2)))
@@ -96,7 +96,7 @@ def test_a_file_that_changes_between_passes(folder):
     with pytest.raises(ChangedSourceError, match=r"part-1.parquet has changed since"):
         list(source.batches())
     os.remove(folder / "part-1.parquet")
-    with pytest.raises(ChangedSourceError, match=r"part-1.parquet was there .* no file"):
+    with pytest.raises(ChangedSourceError, match=r"part-1.parquet existed .* no file"):
         source["a"]
 
 
@@ -140,7 +140,7 @@ def test_csv_files_with_other_columns(tmp_path):
     with pytest.raises(DamagedFileError, match=r"3.csv is not a CSV table"):
         scan_table(tmp_path)
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "4.parquet")
-    with pytest.raises(DamagedFileError, match="partly CSV, partly Parquet"):
+    with pytest.raises(DamagedFileError, match="partly CSV and partly Parquet"):
         scan_table(tmp_path)
 
 
@@ -153,7 +153,7 @@ def test_a_full_disk_leaves_nothing(folder, tmp_path, monkeypatch):
     mapped = preprocessor.encode(source)
     assert isinstance(mapped.codes, np.memmap)
     monkeypatch.setattr(code_files.shutil, "disk_usage", lambda _: _Disk(3))
-    with pytest.raises(CacheError, match=r"needs 0 MB in .*cache, and the disk has 0 MB left. Make room"):
+    with pytest.raises(CacheError, match=r"needs 0 MB in .*cache, but the disk has only 0 MB left. Free"):
         preprocessor.encode(source)
     monkeypatch.setattr(code_files.shutil, "disk_usage", lambda _: _Disk(10**9))
 

@@ -43,8 +43,10 @@ class Aggregation(ABC):
         """
         replicas = _check_tensors(mean, weight)
         if validate_args:
-            check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
-            check_finite("weight", weight.detach(), "Usually training has diverged; lower the learning rate.")
+            check_interval("mean", mean.detach(), -1.0, 1.0, advice="Its entries are means of signs.")
+            check_finite(
+                "weight", weight.detach(), "Training has probably diverged; use a smaller learning rate."
+            )
         with full_precision(mean.device):
             return self._aggregate(
                 mean.expand(*replicas, *mean.shape[-2:]),
@@ -108,8 +110,10 @@ def check_layer(weight: Tensor) -> None:
     """Raise unless `weight` is a finite float32 or float64 tensor of shape (..., m, d), d >= 1."""
     _check_tensor("weight", weight, "(..., m, d)")
     if weight.shape[-1] == 0:
-        raise ShapeError(f"weight {tuple(weight.shape)} has no inputs; its shape is (..., m, d) with d >= 1.")
-    check_finite("weight", weight.detach(), "Usually training has diverged; lower the learning rate.")
+        raise ShapeError(
+            f"weight {tuple(weight.shape)} has no inputs; its shape must be (..., m, d) with d >= 1."
+        )
+    check_finite("weight", weight.detach(), "Training has probably diverged; use a smaller learning rate.")
 
 
 def one_replica_axis(tensor: Tensor) -> Tensor:
@@ -146,8 +150,8 @@ def _check_tensors(mean: Tensor, weight: Tensor) -> torch.Size:
     _check_tensor("weight", weight, "(..., m, d)")
     if mean.dtype != weight.dtype or mean.device != weight.device:
         raise DtypeError(
-            f"mean is {mean.dtype} on {mean.device} but weight is {weight.dtype} on {weight.device}; "
-            "bring both to one type and device with .to(...)."
+            f"mean is {mean.dtype} on {mean.device}, but weight is {weight.dtype} on "
+            f"{weight.device}; convert both to one type and device with .to(...)."
         )
     if mean.shape[-1] != weight.shape[-1] or mean.shape[-1] == 0:
         raise ShapeError(

@@ -60,8 +60,9 @@ class Enumeration(Aggregation):
         d = weight.shape[-1]
         if d > self.max_width:
             raise WidthLimitError(
-                f"Enumeration would sum 2^{d} sign vectors; its limit is a width of {self.max_width}. "
-                'Use method="fourier", which is exact to a proved tolerance at any width.'
+                f"Enumeration would have to sum 2^{d} sign vectors; its limit is a width of "
+                f"{self.max_width}. Use method='fourier', which is exact to a proved tolerance at any "
+                "width."
             )
         return d
 
@@ -82,11 +83,11 @@ def sign_vectors(d: int, *, dtype: torch.dtype, device: torch.device | None = No
     """
     if positive_int("d", d) > WIDEST_LISTED:
         raise WidthLimitError(
-            f"There are 2^{d} sign vectors of width {d}; at most {WIDEST_LISTED} is listed."
+            f"There are 2^{d} sign vectors of width {d}; only widths up to {WIDEST_LISTED} can be listed."
         )
     check_kind("dtype", dtype, torch.dtype)
     if not dtype.is_floating_point:
-        raise DtypeError(f"Signs are listed as numbers with decimals, such as torch.float64, got {dtype}.")
+        raise DtypeError(f"dtype must be a floating-point type, such as torch.float64, got {dtype}.")
     check_kind("device", device, torch.device, str, type(None))
     return torch.tensor(list(itertools.product((-1.0, 1.0), repeat=d)), dtype=dtype, device=device)
 
@@ -115,7 +116,7 @@ def sign_probabilities(mean: Tensor) -> Tensor:
         raise ShapeError(
             f"mean must have shape (..., d) with d at most {WIDEST_LISTED}, got {tuple(mean.shape)}."
         )
-    check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
+    check_interval("mean", mean.detach(), -1.0, 1.0, advice="Its entries are means of signs.")
     return _products(mean)
 
 

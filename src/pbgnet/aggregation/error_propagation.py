@@ -45,7 +45,9 @@ def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], i
     check_layers("weights", weights)
     check_layers("layer_errors", layer_errors)
     if len(weights) != len(layer_errors):
-        raise ShapeError(f"{len(weights)} layers need as many errors, got {len(layer_errors)}.")
+        raise ShapeError(
+            f"There must be one error for each of the {len(weights)} layers, got {len(layer_errors)}."
+        )
     error = as_double("input_error", input_error)
     check_interval("input_error", error, 0.0, open_high=True)
     for k, (weight, own) in enumerate(zip(weights, layer_errors, strict=True)):

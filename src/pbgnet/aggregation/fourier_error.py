@@ -156,9 +156,9 @@ def choose_nodes(
         nodes = nodes_of_reach(torch.minimum(_spread(weight) + z, around).amax(dim=-1), z, limit)
     if validate_args and not bool((nodes.count < MAX_NODES).all()):
         raise DomainError(
-            f"Weights with a spread of {float(2 * math.pi / nodes.step.min()):.3g} would need more than "
-            f"{MAX_NODES} Fourier nodes. Such neurons are step functions; usually the learning rate is too "
-            "high."
+            f"Weights with a spread of {float(2 * math.pi / nodes.step.min()):.3g} would need "
+            f"more than {MAX_NODES} Fourier nodes. Such neurons are step functions; the learning "
+            "rate is probably too high."
         )
     return nodes
 
@@ -168,7 +168,8 @@ def check_tolerance(tolerance: object) -> float:
     value = positive_real("tolerance", tolerance)
     if value < SMALLEST_TOLERANCE:
         raise DomainError(
-            f"tolerance must be at least {SMALLEST_TOLERANCE:g}, got {value:g}; rounding is far above that."
+            f"tolerance must be at least {SMALLEST_TOLERANCE:g}, got {value:g}; rounding errors "
+            "are far larger than that."
         )
     return value
 
@@ -197,7 +198,7 @@ def _centre_and_scale(weight: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
         shape = tuple(mean.shape) if isinstance(mean, Tensor) else type(mean).__name__
         raise ShapeError(f"mean must have shape (..., n, {weight.shape[-1]}), got {shape}.")
     check_tensor("mean", mean)
-    check_interval("mean", mean.detach(), -1.0, 1.0, advice="It holds means of signs.")
+    check_interval("mean", mean.detach(), -1.0, 1.0, advice="Its entries are means of signs.")
     a = weight.detach().double() / math.sqrt(weight.shape[-1])
     centres = (mean.detach().double() @ a.mT).abs()
     centre = centres.amax(dim=-2) if centres.shape[-2] else a.new_zeros(())

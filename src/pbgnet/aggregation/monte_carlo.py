@@ -53,15 +53,15 @@ class MonteCarlo(Aggregation):
         positive_int("n_samples", self.n_samples)
         if not isinstance(self.generator, torch.Generator):
             raise DtypeError(
-                f"generator must be a torch.Generator, got {type(self.generator).__name__}; make one with "
-                "torch.Generator(device).manual_seed(seed)."
+                f"generator must be a torch.Generator, got {type(self.generator).__name__}; create "
+                "one with torch.Generator(device).manual_seed(seed)."
             )
 
     def _aggregate(self, mean: Tensor, weight: Tensor, validate_args: bool) -> Tensor:
         if self.generator.device.type != mean.device.type:
             raise DtypeError(
-                f"The generator lives on {self.generator.device} but the tensors on {mean.device}; "
-                "make one with torch.Generator(device)."
+                f"The generator is on {self.generator.device}, but the tensors are on {mean.device}; "
+                "create one with torch.Generator(device)."
             )
         value: Tensor = SampledMean.apply(
             one_replica_axis(mean), one_replica_axis(weight), self.n_samples, self.generator
@@ -81,6 +81,6 @@ class MonteCarlo(Aggregation):
     def error_bound(self, weight: Tensor) -> Tensor:
         """Raise: a random estimate has no proved error."""
         raise UncertifiedError(
-            "A Monte Carlo aggregate is a random estimate without a proved error. Evaluate the weights "
-            'with method="fourier" to certify them.'
+            "A Monte Carlo aggregate is a random estimate without a proved error. To certify the "
+            "weights, evaluate them with method='fourier'."
         )

@@ -39,7 +39,9 @@ def make_aggregation(method: str | Aggregation = "fourier", **options: Any) -> A
     """
     if isinstance(method, Aggregation):
         if options:
-            raise OptionError(f"{method!r} is made already and takes no further options {sorted(options)}.")
+            raise OptionError(
+                f"{method!r} is already configured and takes no further options: {sorted(options)}."
+            )
         return method
     cls = METHODS[check_name("aggregation method", method, METHODS)]
     fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]

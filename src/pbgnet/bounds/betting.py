@@ -137,7 +137,7 @@ def betting_log_capital(
     value = as_float64("m", m)
     if value.numel() != 1:
         raise ShapeError(f"m must be one number, got shape {tuple(value.shape)}.")
-    check_interval("m", value, 0.0, 1.0, open_low=True, open_high=True, advice="It is a mean to refute.")
+    check_interval("m", value, 0.0, 1.0, open_low=True, open_high=True, advice="It is the mean to be tested.")
     distinct, repeats = np.unique(_check_losses("losses", losses, numerical_error), return_counts=True)
     return _log_wealth(float(value), distinct, repeats.astype(np.float64), *_check_bets(bets, weights))
 
@@ -263,7 +263,7 @@ def betting_grid(
     ratio = positive_real("factor", factor)
     if ratio < 1.0:
         raise DomainError(
-            f"factor must be at least 1, got {factor!r}. The grid reaches so far to both sides."
+            f"factor must be at least 1, got {factor!r}. It says how far the grid extends in both directions."
         )
     cost = -math.log(_check_one_delta(delta))
     if losses is None:
@@ -288,9 +288,9 @@ def _check_losses(name: str, losses: ArrayLike | Tensor, numerical_error: float 
     value = as_float64(name, losses)
     if value.ndim != 1 or value.numel() == 0:
         raise ShapeError(f"{name} must be a list of at least one loss, got shape {tuple(value.shape)}.")
-    check_interval(name, value, 0.0, 1.0, advice="Divide them by the largest loss there can be.")
+    check_interval(name, value, 0.0, 1.0, advice="Divide the losses by the largest possible one.")
     error = as_float64("numerical_error", numerical_error)
-    check_interval("numerical_error", error, 0.0, advice="It is an upper limit of an error.")
+    check_interval("numerical_error", error, 0.0, advice="It is an upper limit on an error.")
     if error.ndim:
         raise ShapeError(f"numerical_error must be one number, got shape {tuple(error.shape)}.")
     checked = np.asarray(value.numpy())

@@ -47,7 +47,7 @@ def check_delta(delta: ArrayLike | Tensor) -> Tensor:
         1.0,
         open_low=True,
         open_high=True,
-        advice="It is the probability that the bound may fail, e.g. 0.05 for 95 % confidence.",
+        advice="It is the probability that the bound fails, such as 0.05 for 95 % confidence.",
     )
     return value
 
@@ -55,9 +55,9 @@ def check_delta(delta: ArrayLike | Tensor) -> Tensor:
 def check_sample_size(n: ArrayLike | Tensor) -> Tensor:
     """Return the number of examples as a float64 tensor of whole numbers >= 1."""
     value = as_float64("n", n)
-    check_interval("n", value, 1.0, open_high=True, advice="It counts the certified examples.")
+    check_interval("n", value, 1.0, open_high=True, advice="It is the number of certified rows.")
     if bool((value != value.floor()).any()):
-        raise DomainError(f"n must be a whole number of examples, got {n!r}.")
+        raise DomainError(f"n must be a whole number of certified rows, got {n!r}.")
     return value
 
 

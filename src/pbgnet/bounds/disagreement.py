@@ -43,7 +43,9 @@ def disagreement_bound(bound: float, n_disagreements: int, m: int, delta: float)
     if value.ndim:
         raise ShapeError(f"bound must be one number, got shape {tuple(value.shape)}.")
     rows = positive_int("m", m)
-    count = check_count("n_disagreements", n_disagreements, rows, "Pass how many of the m rows disagree.")
+    count = check_count(
+        "n_disagreements", n_disagreements, rows, "Pass the number of the m rows on which they disagree."
+    )
     delta_ = check_delta(delta)
     if delta_.ndim:
         raise ShapeError(f"delta must be one number, got shape {tuple(delta_.shape)}.")

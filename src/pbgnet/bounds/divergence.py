@@ -62,7 +62,7 @@ def tree_divergence(
     _check_shapes(posterior, prior, positive_int("n_positions", n_positions))
     if validate_args:
         for k, (w, u) in enumerate(zip(posterior, prior, strict=True), start=1):
-            check_finite(f"weights of layer {k}", w.detach(), "Usually training has diverged.")
+            check_finite(f"weights of layer {k}", w.detach(), "Training has probably diverged.")
             check_finite(f"prior_weights of layer {k}", u.detach())
     factors = tree_factors([weight.shape[-2] for weight in posterior], n_positions)
     halves = {

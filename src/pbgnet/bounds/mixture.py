@@ -132,7 +132,7 @@ def catoni_grid(
     ratio = positive_real("factor", factor)
     if ratio < 1.0:
         raise DomainError(
-            f"factor must be at least 1, got {factor!r}. The grid reaches so far to both sides."
+            f"factor must be at least 1, got {factor!r}. It says how far the grid extends in both directions."
         )
     return np.asarray(grids(q, k, n_, delta_, positive_int("size", size, LARGEST_GRID), ratio).numpy())
 
@@ -170,8 +170,10 @@ def log_of_weights(weights: ArrayLike | Tensor | None, count: int, what: str) ->
         return torch.full((count,), -math.log(count), dtype=torch.float64)
     w = as_float64("weights", weights)
     if w.numel() != count or w.ndim > 1:
-        raise ShapeError(f"weights must be one for each of the {count} {what}, got shape {tuple(w.shape)}.")
-    check_interval("weights", w, 0.0, open_low=True, open_high=True, advice="Leave out what weighs nothing.")
+        raise ShapeError(
+            f"weights must have one entry for each of the {count} {what}, got shape {tuple(w.shape)}."
+        )
+    check_interval("weights", w, 0.0, open_low=True, open_high=True, advice="Leave out entries of weight 0.")
     total = math.fsum(w.reshape(-1).tolist())
     if abs(total - 1.0) > WEIGHT_TOLERANCE:
         raise DomainError(f"weights must sum to 1, got {total!r}. Divide them by their sum.")

@@ -54,16 +54,16 @@ FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, *BESIDE)
 
 
 def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write a model into a folder of its own, all or nothing.
+    """Save a model in a folder of its own, completely or not at all.
 
     Parameters
     ----------
     model : CertifiedModel
     folder : path
-        Made if need be, parents included.
+        Created if necessary, including its parents.
     overwrite : bool, default=False
-        Replace a model that stands there. Files of the old folder that are not part of a model are
-        kept; a folder that holds no model is never replaced, unless it is empty.
+        Replace an existing model. Other files in the folder are kept. A folder that does not contain a model
+        is never replaced, unless it is empty.
 
     Returns
     -------
@@ -95,21 +95,21 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
 
 
 def load_model(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedModel:
-    """Read a model from its folder; nothing in it is executed, and no GPU is needed.
+    """Load a model from its folder, without executing anything in it. No GPU is needed.
 
-    What is read is one version of the folder, also while another process replaces it.
+    The files always belong together, even if another process replaces the folder in the meantime.
 
     Parameters
     ----------
     folder : path
     check : bool, default=True
-        Compare everything that was read with its fingerprints in the certificate. `verify` goes without,
-        for it compares them step by step.
+        Compare everything with its fingerprint in the certificate. `verify` does not need this, because it
+        compares them step by step.
 
     Raises
     ------
     DamagedFileError
-        If a file is missing, damaged, or does not fit the others or the certificate; the message names it.
+        If a file is missing or damaged, or does not match the other files; the message names it.
 
     Examples
     --------

@@ -25,8 +25,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 not verified, 2 bad input or options, 3 a file problem, 4 a bug, "
-    "5 an alarm of monitor, 6 changed rows without one, 130 interrupted.",
+    epilog="Exit codes: 0 success, 1 not verified, 2 bad input or options, 3 a problem with a "
+    "file, 4 a bug, 5 monitor raised an alarm, 6 rows changed without an alarm, 130 "
+    "interrupted.",
 )
 
 COMMANDS = (
@@ -64,10 +65,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Classifiers that come with a proof of how wrong they can be.
+    """Train classifiers with a certificate: a proved bound on how often they are wrong.
 
-    Begin with: pbgnet demo. Then: pbgnet train DATA --target COLUMN --out MODEL
+    Start with: pbgnet demo. Then: pbgnet train DATA --target COLUMN --out MODEL
     """

@@ -24,7 +24,7 @@ def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tup
     given = risk, divergence, n, delta
     catoni = catoni_optimal(*given, constant="maurer")
     best_c = f"C = {float(catoni.c):.4g}" if math.isfinite(catoni.c) else "C tends to infinity"
-    grid = f"{len(FIXED_GRID)} values of C, fixed beforehand"
+    grid = f"{len(FIXED_GRID)} values of C, fixed in advance"
     bounds = [
         ("Seeger, exact constant", seeger_bound(*given, "maurer"), "Maurer's xi(n)"),
         ("Seeger, paper's constant", seeger_bound(*given, "paper"), "2 sqrt(n)"),
@@ -39,15 +39,24 @@ def all_bounds(risk: float, divergence: float, n: int, delta: float) -> list[tup
 
 @command
 def bound(
-    risk: Annotated[float, typer.Option(metavar="X", help="Empirical risk on the n examples, in 0 to 1.")],
-    divergence: Annotated[float, typer.Option(metavar="X", help="KL(posterior || prior) in nats.")],
-    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of certified examples.")],
-    delta: Annotated[float, typer.Option(metavar="X", help="Probability that the bound may fail.")] = 0.05,
+    risk: Annotated[
+        float, typer.Option(metavar="X", help="Empirical risk on the n certified rows, between 0 and 1.")
+    ],
+    divergence: Annotated[
+        float,
+        typer.Option(
+            metavar="X", help="Divergence of the posterior from the prior, KL(posterior || prior), in nats."
+        ),
+    ],
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of certified rows.")],
+    delta: Annotated[
+        float, typer.Option(metavar="X", help="Probability that the bound fails: 0.05 for 95 % confidence.")
+    ] = 0.05,
     n_priors: Annotated[int, typer.Option(metavar="N", help="Number of priors that share delta.")] = 1,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Compute all bounds side by side, rounded up."""
+    """Compute several PAC-Bayes bounds side by side, rounded up."""
     from pbgnet.bounds import split_delta
 
     share = split_delta(delta, n_priors)
@@ -67,8 +76,8 @@ def bound(
             table.add_row(name, round_up(value, 6), round_up(min(1.0, 2 * value), 6), remark)
         console().print(table)
         echo()
-        shared = f", for {n_priors} priors together (delta {share:.4g} each)" if n_priors > 1 else ""
-        echo(f"With probability {1 - delta:.6g} over the draw of {n} examples{shared}.")
+        shared = f", for all {n_priors} priors together (delta {share:.4g} each)" if n_priors > 1 else ""
+        echo(f"Each bound holds with probability {1 - delta:.6g} over the draw of the {n} rows{shared}.")
 
     payload = {
         "inputs": {"risk": risk, "divergence": divergence, "n": n, "delta": delta, "n_priors": n_priors},

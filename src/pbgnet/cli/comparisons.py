@@ -75,7 +75,7 @@ def report_comparison(study: str, out: Path | None) -> Result:
     comparison = load_comparison(study)
     folder = out or Path("results") / comparison.name
     if not (finished := read_finished(all_stores(folder / RUNS))):
-        raise StoreError(f"There is no finished run in {folder / RUNS}; run the study first.")
+        raise StoreError(f"There are no finished runs in {folder / RUNS}; run the study first.")
     page = write_comparison_page(comparison, finished, folder)
 
     def show() -> None:

@@ -119,17 +119,17 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
     )
     if (majority := certificate.majority) is not None:
         value = f"{majority.error_rate:.4f}  ({majority.n_errors} of {majority.n})"
-        told = f"most frequent of the {majority.chosen_on}; counted, not claimed"
+        told = f"most frequent class of the {majority.chosen_on}; counted, not guaranteed"
         rows.append((f"  always {majority.answer} there", f"{value}  {told}"))
     if isinstance(model, CertifiedModel):
         subject, n_others = certificate.network, model.prior_rows.size
         rows.append(("linear loss on the rows", f"{subject.empirical_risk:.4f}"))
         if certificate.error_rate.predictor != "prior's vote":  # which has none
             rows.append(("divergence from the prior", f"{subject.divergence:.4g} nats"))
-        rows.append(("rows", f"{inputs.n} certified, {n_others} for prior and preprocessing"))
+        rows.append(("rows", f"{inputs.n} certified, {n_others} for the prior and preprocessing"))
     elif model.split is not None:
         n_others = model.split.prior_rows.size
-        rows.append(("rows", f"{inputs.n} certified, {n_others} for preprocessing and fit"))
+        rows.append(("rows", f"{inputs.n} certified, {n_others} for training and preprocessing"))
     if loss is not None and not isinstance(model, CertifiedModel):
         rows.append((f"{loss.quantity} on the rows", f"{loss.empirical_risk:.4f}"))
     return (
@@ -147,7 +147,7 @@ def _of_answers(certificate: "Certificate") -> list[tuple[str, str]]:
     if claim is None or unanswered is None:
         return []
     if certificate.threshold is None:
-        return [("rows that are answered", "none: no threshold is certified")]
+        return [("rows it answers", "none: no threshold is certified")]
     answered = f"{100 * (certificate.answered_share or 0.0):.1f} % of the certified rows"
     return [
         ("bound among answered rows", certificate.answered_limit),
@@ -209,6 +209,9 @@ def _show_bars(
         echo(f"{quantity[0].upper()}{quantity[1:]}:")
         bars((bar.name, bar.value, bar.text) for bar in loss)
     if others:
-        echo("Alternatives are other classifiers on the same rows: to take the best costs confidence.")
+        echo(
+            "Alternatives are other classifiers on the same rows. Picking the best of them "
+            "afterwards costs confidence."
+        )
     if certificate.alternatives:
-        echo("Those for comparison are valid had they been chosen beforehand, not together with the others.")
+        echo("Those for comparison hold for a classifier chosen in advance, but not all at the same time.")

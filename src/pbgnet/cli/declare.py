@@ -11,7 +11,7 @@ from pbgnet.cli.options import Debug, Json, Model, Overwrite, out_option
 from pbgnet.cli.outcome import Result, command
 from pbgnet.exceptions import OptionError
 
-Out = Annotated[Path, out_option("FILE", "File to write: .md for Markdown, .html for a page.")]
+Out = Annotated[Path, out_option("FILE", "File to write: .md for Markdown, .html for a web page.")]
 
 
 @command
@@ -21,20 +21,23 @@ def declare(
     answers: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", readable=False, help="TOML or JSON file with what only you can say, by key."
+            metavar="FILE",
+            readable=False,
+            help="TOML or JSON file with the answers only you can give, by key.",
         ),
     ] = None,
     purpose: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What the model is for; other keys: --answers.")
+        str | None,
+        typer.Option(metavar="TEXT", help="What the model is for. Give other fields with --answers."),
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Write a declaration of a certified model in the sections of a model card.
+    """Write a declaration of a certified model, with the sections of a model card.
 
-    Its numbers come from the certificate. What only you can say is marked as to be filled in, with the key by
-    which --answers takes it.
+    Its numbers come from the certificate. Fields that only you can fill in are marked, each with the key to
+    use in --answers.
     """
     from pbgnet.certificates import load_certified
     from pbgnet.declaration import FIELDS, check_suffix, read_answers, write_declaration
@@ -44,7 +47,9 @@ def declare(
     given = {} if answers is None else read_answers(answers)
     if purpose is not None:
         if given.get("purpose", "").strip():
-            raise OptionError("The purpose is given twice, by --purpose and in the file of --answers.")
+            raise OptionError(
+                "The purpose is given twice: with --purpose and in the file of --answers. Remove one."
+            )
         given["purpose"] = purpose
     loaded = load_certified(model)
     targets = load_reading(model, loaded).targets

@@ -29,12 +29,12 @@ def write_demo_table(path: Path) -> None:
 @command
 def demo(
     out: Annotated[
-        Path, out_option("DIR", "Folder for the table and the model; an older demo is replaced.")
+        Path, out_option("DIR", "Folder for the table and the model. Replaces an earlier demo.")
     ] = Path("pbgnet-demo"),
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Train, certify, save and verify a model of scikit-learn's breast cancer data, in seconds."""
+    """Train, certify, save and verify a model on scikit-learn's breast cancer data, in seconds."""
     start = time.perf_counter()
     data, model = out / TABLE, out / MODEL
     out.mkdir(parents=True, exist_ok=True)

@@ -19,21 +19,21 @@ def export(
         str,
         typer.Option(
             metavar="NAME",
-            help="aggregate: the network whose vote is certified; sign: the plain sign network, which the "
-            "certificate does not cover.",
+            help="aggregate: the network that the certificate covers; sign: the plain sign network, "
+            "which it does not cover.",
         ),
     ] = "aggregate",
     dtype: Annotated[
-        str, typer.Option(metavar="TYPE", help="Precision of the numbers in the file: float64 or float32.")
+        str, typer.Option(metavar="TYPE", help="Number format in the file: float64 or float32.")
     ] = "float64",
     overwrite: Overwrite = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Write a model as an ONNX file, its preprocessing included.
+    """Write a model, including its preprocessing, as an ONNX file.
 
-    By default the file holds the classifier that the certificate covers. The sign network (--network sign) is
-    smaller and answers almost alike, but the certificate does not cover it.
+    By default, the file contains the classifier that the certificate covers. The sign network (--network
+    sign) is smaller and gives almost the same answers, but the certificate does not cover it.
     """
     from pbgnet.certificates import load_model
     from pbgnet.export import OnnxClassifier, export_onnx

@@ -108,7 +108,9 @@ class TableReading(Record):
                 raise OptionError(f"The target {name!r} cannot be dropped.")
         left = [name for name in frame.columns if name not in (*self.targets, *self.dropped)]
         if not left:
-            raise OptionError(f"The table has no column but the target {some(self.targets)} to learn from.")
+            raise OptionError(
+                f"The table has no columns to learn from besides the target {some(self.targets)}."
+            )
         return columns_of(frame, left)
 
 
@@ -122,7 +124,7 @@ def load_reading(folder: Path, model: "CertifiedModel | CertifiedPredictions") -
     advice = "Remove it, and name the column with --target."
     reading = load_record(TableReading, standing_folder(folder) / READING, SCHEMA, advice)
     if reading is not None and reading.data != model.certificate.fingerprints.data:
-        note(f"{standing_folder(folder) / READING} belongs to another model and is ignored.")
+        note(f"Ignoring {standing_folder(folder) / READING}, which belongs to another model.")
         reading = None
     return reading or TableReading()
 
@@ -173,26 +175,26 @@ def feature_columns(
         return [name for name in columns if name not in others]
     known, there = set(names), set(columns)
     if ignored := [name for name in columns if name not in known and name not in others]:
-        note(f"Ignored columns that the model does not use: {some(ignored)}.")
+        note(f"Ignoring columns that the model does not use: {some(ignored)}.")
     return [name for name in names if name in there]
 
 
 def check_new_folder(folder: Path, overwrite: bool) -> None:
     """Raise before any work is done if a model could not be saved there."""
     if standing_folder(folder).exists() and not overwrite:
-        raise OutputExistsError(f"{folder} exists already; choose another place, or pass --overwrite.")
+        raise OutputExistsError(f"{folder} exists already; choose another folder, or pass --overwrite.")
     if folder.exists() and (
         not folder.is_dir() or (any(folder.iterdir()) and not (folder / "certificate.json").is_file())
     ):
         raise OutputExistsError(
-            f"{folder} exists and is not a model, so it is not replaced; choose another place."
+            f"{folder} exists and is not a model, so pbgnet does not replace it; choose another folder."
         )
     # The new folder takes the place of the old one by renaming, so it is the parent that must let it.
     parent = next(place for place in final_place(folder).parents if place.exists())
     if not parent.is_dir():
         raise NotADirectoryError(20, "not a folder, so no model can be saved in it", str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise PermissionError(13, "this folder cannot be written to", str(parent))
+        raise PermissionError(13, "you have no permission to write to this folder", str(parent))
 
 
 def all_stores(first: Path) -> list[Path]:

@@ -16,11 +16,11 @@ MARK = "x"
 PAIRS = (("0", "1"), ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("", MARK))
 """What a column of a label may hold, in small or capital letters: the second of a pair is "has it"."""
 
-OF_GAPS = "remove those rows, or write what says that they do not have it, such as 0"
+OF_GAPS = "remove those rows, or mark rows that do not have the label, for example with 0"
 
 RULE = (
-    "one of the pairs 0 and 1, false and true, no and yes, n and y, f and t, or an x where a row has the "
-    "label and nothing where not"
+    "0 and 1, false and true, no and yes, n and y, f and t, or an x for rows that have "
+    "the label and an empty cell for those that do not"
 )
 
 
@@ -65,12 +65,12 @@ def _has_label(frame: "pd.DataFrame", name: str, path: Path) -> "NDArray[np.int8
         known = max(PAIRS, key=lambda pair: sum(word in pair for word in words))
         odd = next(row for row, word in enumerate(words) if word not in known)
         raise LabelError(
-            f"Column {name!r} must say which rows have that label by two values, {RULE}; it holds "
-            f"{str(column.iloc[odd])!r:.40} in {place_of(frame, path, odd)}. Write it so, or, if it holds "
-            "classes, name it as the only --target."
+            f"Column {name!r} must say which rows have that label, using {RULE}; it contains "
+            f"{str(column.iloc[odd])!r:.40} in {place_of(frame, path, odd)}. Correct it or, if "
+            "the column holds classes, make it the only --target."
         )
     if found == {""}:
-        raise LabelError(f"Column {name!r} is empty: no row has that label. Leave it out.")
+        raise LabelError(f"Column {name!r} is empty: no row has that label. Remove it from --target.")
     return np.array([word == pair[1] for word in words], dtype=np.int8)
 
 

@@ -132,13 +132,16 @@ def _tell(workers: list[subprocess.Popen[bytes]], failed: int, said: IO[bytes] |
     if code < 0:
         name = signal.Signals(-code).name
         typer.echo(
-            f"Error: worker {failed} was ended by signal {-code} ({name}); the others have been ended too. "
-            "With --checkpoint FOLDER the same command goes on where they were.",
+            f"Error: worker {failed} was killed by signal {-code} ({name}), and the other workers "
+            "were stopped. With --checkpoint FOLDER, running the same command again resumes "
+            "where they were.",
             err=True,
         )
         return 128 - code
     if said is not None and first != code:
         said.seek(0)
         typer.echo(said.read().decode(errors="replace"), err=True, nl=False)
-        typer.echo(f"Error: worker {failed} ended with exit code {code}, and the others with it.", err=True)
+        typer.echo(
+            f"Error: worker {failed} exited with code {code}, and the other workers were stopped.", err=True
+        )
     return int(code)

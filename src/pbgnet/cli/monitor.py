@@ -27,42 +27,53 @@ NewData = Annotated[
     typer.Argument(
         metavar="[DATA]",
         readable=False,
-        help="Table of new rows: .csv, .csv.gz or .parquet. Without it, what the log holds is told.",
+        help="Table of new rows: .csv, .csv.gz or .parquet. Without it, the command shows the "
+        "current state of the log.",
     ),
 ]
 Log = Annotated[
     Path,
     typer.Option(
-        "--log", metavar="FILE", readable=False, help="Small JSON file that is gone on with, or begun."
+        "--log",
+        metavar="FILE",
+        readable=False,
+        help="Small JSON file that keeps the state between calls. Created if it does not exist.",
     ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column of the labels, if it is not the one given to train."),
+    typer.Option(metavar="COLUMN", help="Column with the labels, if it has another name than in train."),
 ]
 Prediction = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column of the answers, of a classifier that is not stored."),
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with the predictions, for a classifier that is not stored with its certificate.",
+    ),
 ]
 Id = Annotated[
     str | None,
     typer.Option(
         "--id",
         metavar="COLUMN",
-        help="Column that names the rows: each counts once, and can wait.",
+        help="Column that identifies each row. A row counts once, and its label may arrive later.",
     ),
 ]
 Groups = Annotated[
     str | None,
-    typer.Option("--groups", metavar="COLUMN", help="Column of the groups, if not that of the certificate."),
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Column with the groups, if it has another name than in the certificate.",
+    ),
 ]
 Unlabelled = Annotated[
     str | None,
     typer.Option(
         "--unlabelled",
         metavar="HOW",
-        help="Rows without a label: pending (they wait for it, by their id; the default with --id), drop "
-        "(they are passed over; the default otherwise) or error.",
+        help="Rows without a label: pending (wait for the label, by id; the default with --id), "
+        "drop (skip them; the default without --id) or error.",
     ),
 ]
 Reference = Annotated[
@@ -71,19 +82,19 @@ Reference = Annotated[
         "--reference",
         metavar="TABLE",
         readable=False,
-        help="The table that train was given: new rows are compared with its certified ones, column by "
-        "column, which needs no labels. Read when a log is begun.",
+        help="The table given to train. New rows are compared with its certified rows, column by "
+        "column, without labels. Only read when the log is created.",
     ),
 ]
 Alpha = Annotated[
     float | None,
-    typer.Option(help=f"Probability of a false alarm, {ALPHA} unless given; settled when a log is begun."),
+    typer.Option(help=f"Probability of a false alarm, {ALPHA} by default. Fixed when the log is created."),
 ]
 Page = Annotated[
-    Path | None, typer.Option("--page", metavar="FILE", readable=False, help="HTML page to write, .html.")
+    Path | None, typer.Option("--page", metavar="FILE", readable=False, help="HTML page to write (.html).")
 ]
 Svg = Annotated[
-    Path | None, typer.Option("--svg", metavar="FILE", readable=False, help="Picture to write, .svg.")
+    Path | None, typer.Option("--svg", metavar="FILE", readable=False, help="Picture to write (.svg).")
 ]
 
 
@@ -105,11 +116,12 @@ def monitor(
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Watch whether a certificate still holds as new rows come.
+    """Check whether a certificate still holds as new rows arrive.
 
-    Exit code 0 if nothing is refuted, 5 if the error rate has risen above a certified bound, 6 if only the
-    rows have changed. Labels may be missing: they may come late, and for a sample of rows only, which must
-    have been drawn at random. Rows are counted in the order of DATA. The log is written whole or not at all.
+    Exit code 0 if everything is consistent with the certificate, 5 if the error rate has risen above a
+    certified bound, 6 if only the rows have changed. Labels may be missing: they can arrive later, or only
+    for a random sample of the rows. Rows are counted in the order of DATA. The log is written completely or
+    not at all.
     """
     from pbgnet.certificates import load_certified
     from pbgnet.files import locked
@@ -155,11 +167,11 @@ def _open(
     watching = Monitor.resume(log, loaded)
     if alpha is not None and alpha != watching.alpha:
         raise OptionError(
-            f"{log} was begun with --alpha {watching.alpha:g}; that cannot be changed after rows were seen. "
-            "Leave --alpha out, or begin another log."
+            f"{log} was created with --alpha {watching.alpha:g}, which cannot change once rows "
+            "have been counted. Leave out --alpha, or start another log."
         )
     if reference is not None and watching.change is None:
-        raise OptionError(f"{log} was begun without --reference; begin another log to compare rows.")
+        raise OptionError(f"{log} was created without --reference; start another log to compare rows.")
     return watching
 
 
@@ -170,7 +182,9 @@ def _group_column(watching: "Monitor", reading: TableReading) -> str | None:
         return None
     column = reading.groups or groups.column
     if column is None:
-        raise OptionError("The certificate has bounds for groups; name their column with --groups.")
+        raise OptionError(
+            "The certificate has bounds for groups; name the column of the groups with --groups."
+        )
     return column
 
 
@@ -189,8 +203,8 @@ def _count(
     content = hashlib.sha256(data.read_bytes()).hexdigest()
     if rows.ids is None and watching.has_read(content):
         raise DomainError(
-            f"{data} is in the log already, and counts once. If these are other rows, equal by chance, "
-            "name the column that tells them apart with --id."
+            f"{data} is already in the log and counts only once. If these are different rows that "
+            "happen to be equal, name a column that tells rows apart with --id."
         )
     fresh = np.ones(len(rows.answers), dtype=bool) if rows.ids is None else ~watching.knows(rows.ids)
     how = unlabelled or ("drop" if rows.ids is None else "pending")
@@ -209,7 +223,7 @@ def _count(
     if not watching.has_read(content):
         watching.note_table(content)
     if taken.n_skipped:
-        note(f"{taken.n_skipped} rows were passed over: their ids were counted before.")
+        note(f"{taken.n_skipped} rows were skipped because their ids were counted before.")
     counted = {name: getattr(taken, name) for name in taken._fields if name != "alarm"}
     return {"n_rows": len(rows.answers), **counted}
 
@@ -261,10 +275,10 @@ def _show(watching: "Monitor", taken: dict[str, int], written: list[Path]) -> No
     words = {
         "n_rows": "rows read",
         "n_counted": "counted",
-        "n_completed": "  of these had waited",
-        "n_waiting": "wait for a label",
-        "n_dropped": "without a label, passed over",
-        "n_skipped": "counted before, passed over",
+        "n_completed": "  of these, labels that were pending",
+        "n_waiting": "waiting for a label",
+        "n_dropped": "without a label, skipped",
+        "n_skipped": "counted before, skipped",
     }
     rows = [
         (words[name], str(count)) for name, count in taken.items() if count or name in ("n_rows", "n_counted")
@@ -292,9 +306,9 @@ def _check_log(log: Path, begin: bool) -> None:
     if not log.absolute().parent.is_dir():
         raise FileNotFoundError(2, "there is no such folder", str(log.parent))
     if not begin and not log.exists():
-        raise DamagedFileError(f"There is no log {log} yet; give DATA to begin it.")
+        raise DamagedFileError(f"There is no log {log} yet; pass DATA to create it.")
 
 
 def _check_ending(option: str, path: Path | None, ending: str) -> None:
     if path is not None and path.suffix.lower() != ending:
-        raise OptionError(f"{option} writes {ending} files, got {path}.")
+        raise OptionError(f"{option} writes {ending} files; {path} has another extension.")

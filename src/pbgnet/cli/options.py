@@ -36,34 +36,39 @@ SeveralData = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Table with one row per example: .csv, .csv.gz or .parquet. Several files with the same "
-        "columns, a folder of them or a pattern are one table; more than 32 MB are never held in memory.",
+        help="Table with one row per example: .csv, .csv.gz or .parquet. Several files with the "
+        "same columns, a folder of them or a glob pattern count as one table. Tables above "
+        "32 MB are read piece by piece instead of loaded into memory.",
     ),
 ]
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", readable=False, help="Folder of a model that train has made.")
+    Path, typer.Argument(metavar="MODEL", readable=False, help="Folder of a model made by train.")
 ]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
         "--missing",
         metavar="TEXT",
-        help='Text that means "missing" in a CSV, besides nothing at all, ?, NA, N/A, NaN, null. Repeatable.',
+        help='Text that means "missing" in a CSV, besides an empty cell, ?, NA, N/A, NaN and '
+        "null. Repeatable.",
     ),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", readable=False, help="Folder of the data, or a packed file."),
+    typer.Option(
+        "--data-dir", metavar="DIR", readable=False, help="Folder with the data sets, or a packed file."
+    ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what stands there already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")
+    bool, typer.Option("--json", help="Print one JSON object to standard output and nothing else.")
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the full traceback of an error.")]
 Compare = Annotated[
     bool,
     typer.Option(
         "--compare",
-        help="Show what logistic regression, random forest and gradient boosting give on the same rows.",
+        help="Also show what logistic regression, a random forest and gradient boosting achieve "
+        "on the same rows.",
     ),
 ]

@@ -74,7 +74,7 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
                 with _ended_by_request(), _apart() if as_json else contextlib.nullcontext():
                     result = function(**options)
             except Ended:
-                _fail(name, "Ended", "Ended by SIGTERM.", ExitCode.INTERRUPTED, as_json, told)
+                _fail(name, "Ended", "Stopped by SIGTERM.", ExitCode.INTERRUPTED, as_json, told)
             except KeyboardInterrupt:
                 _fail(name, "KeyboardInterrupt", "Interrupted.", ExitCode.INTERRUPTED, as_json, told)
             except Exception as error:
@@ -185,4 +185,4 @@ def _message(error: Exception) -> str:
         place = f"{error.filename}: " if error.filename is not None else ""
         return f"{place}{error.strerror or error}."
     what = f"{type(error).__name__}: {error}"
-    return f"Something unforeseen, {what}. Please run it again with --debug and report it."
+    return f"Unexpected error: {what}. Please run the command again with --debug and report the output."

@@ -18,44 +18,49 @@ Shares = Annotated[
     str | None,
     typer.Option(
         metavar="SHARES",
-        help="Share of the rows that each class has, to claim it of each: 0.9,0.1 or ham=0.9,spam=0.1.",
+        help="Share of each class, to plan a bound for each: 0.9,0.1 or ham=0.9,spam=0.1.",
     ),
 ]
 
 
 @command
 def plan(
-    error: Annotated[float, typer.Option(metavar="X", help="Error rate to be expected, such as 0.02.")],
-    claim: Annotated[float, typer.Option(metavar="X", help="Bound that is wanted, such as 0.03.")],
-    confidence: Annotated[float, typer.Option(metavar="X", help="Confidence of the certificate.")] = 0.95,
+    error: Annotated[float, typer.Option(metavar="X", help="Error rate you expect, such as 0.02.")],
+    claim: Annotated[float, typer.Option(metavar="X", help="Bound you want to claim, such as 0.03.")],
+    confidence: Annotated[
+        float, typer.Option(metavar="X", help="Confidence of the certificate, such as 0.95.")
+    ] = 0.95,
     chance: Annotated[
-        float, typer.Option(metavar="X", help="Chance with which the claim is to be reached.")
+        float, typer.Option(metavar="X", help="Chance of reaching the claim that you want.")
     ] = 0.8,
     rows: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows of a table, to be divided into fit and certificate.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Number of rows you have, to be divided between training and certification."
+        ),
     ] = None,
     class_shares: Shares = None,
     class_claim: Annotated[
-        float | None, typer.Option(metavar="X", help="Bound wanted for each class; --claim by default.")
+        float | None, typer.Option(metavar="X", help="Bound you want for each class; default: --claim.")
     ] = None,
     group_shares: Annotated[
-        str | None, typer.Option(metavar="SHARES", help="The same for groups, such as north=0.7,south=0.3.")
+        str | None, typer.Option(metavar="SHARES", help="Share of each group, such as north=0.7,south=0.3.")
     ] = None,
     group_claim: Annotated[
-        float | None, typer.Option(metavar="X", help="Bound wanted for each group; --claim by default.")
+        float | None, typer.Option(metavar="X", help="Bound you want for each group; default: --claim.")
     ] = None,
     answered: Annotated[
         float,
-        typer.Option(metavar="X", help="Share of rows that are answered; others are left to a person."),
+        typer.Option(metavar="X", help="Share of rows the classifier answers; the rest go to a person."),
     ] = 1.0,
     page: Annotated[
-        Path | None, typer.Option(metavar="FILE", readable=False, help="HTML page to write, with plots.")
+        Path | None, typer.Option(metavar="FILE", readable=False, help="HTML page with charts to write.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Say how many certified rows a claim needs, how the bound falls with rows, and how to divide a table."""
+    """Plan how many rows to certify for the bound you want, and how to divide a table."""
     from pbgnet.planning import plan_rows, write_plan
 
     made = plan_rows(
@@ -93,8 +98,8 @@ def _shares(option: str, text: str | None) -> dict[str, float] | None:
             share = float(number)
         except ValueError:
             raise OptionError(
-                f"{option} must be shares with commas between them, such as 0.9,0.1 or ham=0.9,spam=0.1; "
-                f"{item!r:.60} is none."
+                f"{option} takes shares separated by commas, such as 0.9,0.1 or ham=0.9,spam=0.1; "
+                f"{item!r:.60} is not a share."
             ) from None
         if name in shares:
             raise OptionError(f"{option} names {name!r:.60} twice.")
@@ -133,7 +138,9 @@ def _show(made: "Plan") -> None:
     _table(curve_columns(made), (curve_texts(made, point) for point in made.curve))
     if made.split:
         echo()
-        reached = ", and the chance to reach the claim that needs most" if len(made.parts) > 1 else ""
+        reached = (
+            ", with the chance of reaching the claim that needs the most rows" if len(made.parts) > 1 else ""
+        )
         echo(f"Ways to divide {made.n_rows:,} rows{reached}:")
         _table(SPLIT_COLUMNS, (split_texts(made, point) for point in made.split))
     echo()

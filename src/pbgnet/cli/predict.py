@@ -40,14 +40,15 @@ def predict(
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="Column of DATA to copy into the result, such as a key. Repeatable."
+            metavar="COLUMN", help="Column of DATA to copy into the result, such as an id. Repeatable."
         ),
     ] = None,
     target: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of labels in DATA, which is ignored, if train had another. Repeatable.",
+            help="Column of DATA that holds labels and is ignored, if its name is not the one given "
+            "to train. Repeatable.",
         ),
     ] = None,
     missing: Missing = None,
@@ -55,8 +56,9 @@ def predict(
         bool,
         typer.Option(
             "--escape-formulas",
-            help="In a CSV, put ' before texts that a spreadsheet would run as a formula: those that begin "
-            "with = + - @ and are no numbers. Labels are then not exactly those of the model.",
+            help="In a CSV, put ' before texts that a spreadsheet would run as a formula: those that "
+            "start with = + - @ and are not numbers. Labels may then differ from those of the "
+            "model by that sign.",
         ),
     ] = False,
     overwrite: Overwrite = False,
@@ -65,18 +67,19 @@ def predict(
 ) -> Result:
     """Predict the label of each row, with a share for each class.
 
-    Several files are read one after the other, and predictions are written as they come. The result has one
-    row per row of DATA, in its order: prediction, and a column share_CLASS for each class.
-    For two classes that is the share of the vote: of the networks drawn from the posterior or, with two or
-    more hidden layers, of the paper's tree networks; for more, softmax of the scores. A share is not a
-    calibrated probability: 0.999 does not mean that one in a thousand such predictions is wrong. A model of
-    several labels answers 1 or 0 for each, in prediction_LABEL. A model that was trained with --max-error or
-    --coverage leaves the prediction empty where it is not sure enough, and says so in the column answered.
+    The result has one row for each row of DATA, in the same order: the column prediction, and a column
+    share_CLASS for each class. A share says how strongly the model favours a class; it is not a calibrated
+    probability: 0.999 does not mean that one in a thousand such predictions is wrong. For two classes it is
+    the share of the vote; for more, the softmax of the scores. A model of several labels answers 1 or 0 for
+    each, in prediction_LABEL. A model trained with --max-error or --coverage leaves the prediction empty when
+    it is not confident enough; the column answered says so. Several files are read one after the other.
     """
     from pbgnet.certificates import load_model
 
     if escape_formulas and not is_csv(out):
-        raise OptionError("--escape-formulas is for a CSV; programs do not run the texts of a Parquet file.")
+        raise OptionError(
+            "--escape-formulas only applies to CSV files; texts in a Parquet file are never run as formulas."
+        )
     check_new_table(out, overwrite=overwrite)
     loaded = load_model(model)
     reading, kept = load_reading(model, loaded).amended(target, missing), list(keep or ())
@@ -134,7 +137,9 @@ def _check_names(model: "CertifiedModel", columns: Sequence[str], kept: Sequence
     if model.feature_names is not None and not set(model.feature_names) <= set(columns):
         check_columns(columns, model.feature_names)  # raises, with the nearest names
     if both := sorted(set(_answers(model, _no_output(model))) & set(kept)):
-        raise OptionError(f"The column {both[0]!r} cannot be kept: the result has one of that name.")
+        raise OptionError(
+            f"The column {both[0]!r} cannot be kept: the result already has a column of that name."
+        )
 
 
 def _no_output(model: "CertifiedModel") -> "NDArray[np.float64]":
@@ -166,7 +171,7 @@ def _show_counts(counts: Mapping[str, int]) -> None:
     shown = counts.items() if len(counts) <= MOST_CLASSES else frequent[:MOST_CLASSES]
     pairs((label, str(count)) for label, count in shown)
     if others := frequent[len(shown) :]:
-        echo(f"  and {sum(count for _, count in others)} of {len(others)} other classes")
+        echo(f"  and {sum(count for _, count in others)} in {len(others)} other classes")
 
 
 def _answers(

@@ -21,9 +21,9 @@ Out = Annotated[
     Path | None,
     out_option(
         "DIR",
-        "Folder of the study, where reproduce has put its store; results/STUDY by default. Stores of other "
-        "machines are read as well, if they are put there as runs-2.sqlite and so on; runs-2.jsonl of a "
-        "comparison.",
+        "Folder where reproduce stored the results; results/STUDY by default. To include "
+        "results from other machines, put them there as runs-2.sqlite and so on "
+        "(runs-2.jsonl for a comparison).",
     ),
 ]
 
@@ -31,7 +31,8 @@ Plain = Annotated[
     bool,
     typer.Option(
         "--plain",
-        help="Leave out the pictures of the method: the activations, and networks on moons and circles.",
+        help="Leave out the figures that explain the method: the activations, and networks on "
+        "moons and circles.",
     ),
 ]
 
@@ -40,8 +41,8 @@ StudyOrModel = Annotated[
     str,
     typer.Argument(
         metavar="STUDY|MODEL",
-        help="Name of a study, such as exact, paper, mnist10 or smoke, or a TOML file of your own; or the "
-        "folder of a model or certificate.",
+        help="Name of a study, such as exact, paper, mnist10 or smoke, or your own TOML file; or "
+        "the folder of a model or certificate.",
     ),
 ]
 DataOfModel = Annotated[
@@ -54,7 +55,8 @@ Target = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="With DATA: column of the labels, if the folder does not say. Repeatable, for several labels.",
+        help="With DATA: column with the labels, if the folder does not record it. Repeatable, "
+        "for several labels.",
     ),
 ]
 
@@ -70,28 +72,30 @@ def report(
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Write the report of a model or a certificate again, or the tables and figures of a study.
+    """Write the report of a model or certificate again, or the tables and figures of a study.
 
-    For the folder of a model, or of any certified classifier, the page report.html. Give the table as well,
-    so that the page can show which errors were made and which columns matter; --compare adds what other
-    classifiers give on the same rows. For a study, finished or not, one page with all tables and figures;
-    README.md for a study that compares methods.
+    For the folder of a model, or of any certified classifier, this writes report.html. Pass the table as well
+    to show which errors were made and which columns matter; --compare adds other classifiers on the same
+    rows. For a study, finished or not, this writes one page with all tables and figures, or README.md for a
+    study that compares methods.
     """
     if (Path(study) / "certificate.json").is_file():
         if plain or out is not None:
-            raise OptionError("The report of a model takes no option but --compare.")
+            raise OptionError("The report of a model only accepts --target and --compare.")
         if data is None and compare:
             raise OptionError(
-                "--compare fits other classifiers, which needs the table: pbgnet report MODEL DATA."
+                "--compare fits other classifiers and needs the table: pbgnet report MODEL DATA --compare."
             )
         return _of_model(Path(study), data, target, compare)
     if data is not None or compare or target:
-        raise OptionError(f"{study} is not the folder of a model, leave out DATA, --target and --compare.")
+        raise OptionError(f"{study} is not the folder of a model; leave out DATA, --target and --compare.")
     from pbgnet.experiments import COMPARISON, load_study, study_kind
 
     if study_kind(study) == COMPARISON:
         if plain:
-            raise OptionError("--plain is for the paper's studies; a comparison has no pictures.")
+            raise OptionError(
+                "--plain only applies to the paper's studies; a comparison has no figures to leave out."
+            )
         return report_comparison(study, out)
     from pbgnet.experiments.report import write_study_report
 
@@ -118,7 +122,9 @@ def _of_model(folder: Path, data: Path | None, targets: list[str] | None, compar
     if data is not None:
         reading = load_reading(folder, certified).amended(targets)
         if not reading.targets and certified.certificate.majority is not None:
-            raise OptionError("The folder does not say which column holds the labels; name it with --target.")
+            raise OptionError(
+                "The folder does not record which column holds the labels; name it with --target."
+            )
         frame, table = read_as_certified(certified, GivenTables.of([data]), reading)
         y = targets_of(frame, reading.targets, data) if reading.targets else None
         if compare:

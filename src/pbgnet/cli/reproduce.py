@@ -25,11 +25,10 @@ StudyName = Annotated[
     str,
     typer.Argument(
         metavar="STUDY",
-        help="Name of a study, such as exact, paper, mnist10, certificates or smoke, or a TOML file of your "
-        "own.",
+        help="Name of a study, such as exact, paper, mnist10, certificates or smoke, or your own TOML file.",
     ),
 ]
-Chosen = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this one. Repeatable.")]
+Chosen = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Run only this one. Repeatable.")]
 
 
 @command
@@ -37,58 +36,72 @@ def reproduce(
     study: StudyName,
     datasets: Chosen = None,
     algorithms: Chosen = None,
-    out: Annotated[Path | None, out_option("DIR", "Folder of results; results/STUDY by default.")] = None,
+    out: Annotated[
+        Path | None, out_option("DIR", "Folder for the results; results/STUDY by default.")
+    ] = None,
     data_dir: DataDir = None,
-    engine: Annotated[str, typer.Option(metavar="local|ray", help="Where to train.")] = "local",
-    address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Of a Ray cluster.")] = None,
-    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")] = "auto",
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="local|ray", help="Where to train: on this machine (local) or on a Ray cluster (ray)."
+        ),
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Address of a Ray cluster.")
+    ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
+    ] = "auto",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Batches trained at a time.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of batches to train at the same time.")
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try runs that failed before twice more.")
+        bool, typer.Option("--retry-failed", help="Try runs that failed before two more times.")
     ] = False,
     small: Annotated[
-        bool, typer.Option("--small", help="Fewer rows, epochs and neurons, of studies that compare methods.")
+        bool,
+        typer.Option("--small", help="For studies that compare methods: fewer rows, epochs and neurons."),
     ] = False,
     splits: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Random splits of the rows, for the study certificates."),
+        typer.Option(
+            metavar="N", min=1, help="For the study certificates: number of random splits of the rows."
+        ),
     ] = None,
     hidden: Annotated[
         list[int] | None,
         typer.Option(
-            metavar="N", min=1, help="Neurons of a hidden layer, for the study certificates. Repeatable."
+            metavar="N", min=1, help="For the study certificates: neurons in each hidden layer. Repeatable."
         ),
     ] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Run one of the paper's studies, or one beyond them; what is stored already is not run again.
+    """Run one of the paper's studies, or a further one; finished runs are not repeated.
 
     You can stop it at any time and start it again: it resumes where it stopped. Start one of the paper's
     studies several times, and the processes share the work. The study certificates certifies the paper's data
-    by every route, and writes one page that compares them.
+    sets in every possible way and writes one page that compares the bounds.
     """
     if study == CERTIFICATES:
         if algorithms or engine != "local" or address or workers or retry_failed or small or device != "auto":
             raise OptionError(
-                f"The study {CERTIFICATES} takes --datasets, --splits, --hidden, --data-dir and --out only."
+                f"The study {CERTIFICATES} only accepts --datasets, --splits, --hidden, --data-dir and --out."
             )
         return reproduce_certificates(datasets, out, data_dir, splits, hidden)
     if splits is not None or hidden:
-        raise OptionError(f"--splits and --hidden are for the study {CERTIFICATES}.")
+        raise OptionError(f"--splits and --hidden only apply to the study {CERTIFICATES}.")
     from pbgnet.experiments import COMPARISON, load_study, study_kind
 
     if study_kind(study) == COMPARISON:
         if datasets or engine != "local" or address or workers or retry_failed:
             raise OptionError(
-                f"{study} compares methods on one data set, one after the other: it takes --algorithms, "
-                "--small, --device, --data-dir and --out."
+                f"{study} compares methods on one data set, one after the other: it only accepts "
+                "--algorithms, --small, --device, --data-dir and --out."
             )
         return reproduce_comparison(study, algorithms, out, data_dir, _place(device), small, quiet=as_json)
     if small:
-        raise OptionError("--small is for studies that compare methods, such as mnist10.")
+        raise OptionError("--small only applies to studies that compare methods, such as mnist10.")
     chosen = load_study(study).narrowed(datasets or None, algorithms or None)
     folder = out or Path("results") / chosen.name
     trainer = _engine(engine, address, device, workers)
@@ -114,7 +127,8 @@ def _reproduce_grid(
         state = run_study(chosen, store, source, trainer, progress, retry_failed=retry_failed)
     if state.n_failed:
         note(
-            f"{state.n_failed} runs failed twice; pbgnet report {study} says why, --retry-failed tries again."
+            f"{state.n_failed} runs failed twice; pbgnet report {study} shows why, and "
+            "--retry-failed tries them again."
         )
     seconds = time.perf_counter() - start
 
@@ -150,7 +164,7 @@ def _engine(name: str, address: str | None, device: str, workers: int | None) ->
     if name == "ray":
         return RayEngine(address, place)
     if address is not None:
-        raise OptionError("--address is for --engine ray.")
+        raise OptionError("--address requires --engine ray.")
     return LocalEngine(place, workers)
 
 
@@ -160,7 +174,7 @@ def _place(device: str, *, elsewhere: bool = False) -> str:
 
     place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     if place != "cpu" and not (place.startswith("cuda") and (elsewhere or torch.cuda.is_available())):
-        raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")
+        raise OptionError(f"The device {device!r} is not available; choose auto or cpu.")
     return place
 
 

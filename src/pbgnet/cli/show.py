@@ -59,7 +59,7 @@ def _show_predictions(loaded: "CertifiedPredictions", folder: Path) -> Result:
     facts = [("labels" if certificate.of_labels else "classes", _classes(loaded))]
     if isinstance(certificate.subject, FittedSubject):
         fit = certificate.subject.fit
-        facts.append(("fitted", f"{fit.classifier} of {fit.library}; it is not stored"))
+        facts.append(("fitted", f"{fit.classifier} of {fit.library}; not stored with the certificate"))
         facts += [("candidate", f"{c.classifier}: {c.n_errors} errors") for c in fit.candidates]
     facts.append(("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"))
     payload: dict[str, Any] = {"certificate": certificate.to_dict(), "classes": list(loaded.classes)}
@@ -104,7 +104,7 @@ def _show(
     echo(certificate.yardstick)
     echo()
     plan = certificate.delta_plan
-    echo(f"Shares of delta, {plan.delta:g} in all, so that everything holds together:")
+    echo(f"How delta, {plan.delta:g} in total, is divided so that all claims hold at the same time:")
     pairs(plan.lines)
     echo()
     told = {"Predictors:": certificate.predictors, "It assumes:": certificate.assumptions}
@@ -113,4 +113,4 @@ def _show(
         for sentence in sentences:
             echo(f"  - {sentence}")
     echo()
-    echo("Nothing was verified here; pbgnet verify MODEL DATA does that.")
+    echo("These numbers were read, not verified; to verify them, run pbgnet verify MODEL DATA.")

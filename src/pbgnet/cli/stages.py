@@ -87,4 +87,4 @@ def warned_once(kind: type[PBGNetWarning]) -> Iterator[None]:
         warnings.showwarning = show_first
         yield
     if count > 1:
-        note(f"There are such cells in {count - 1} more batches of rows.")
+        note(f"The same applies to {count - 1} more batches of rows.")

@@ -20,7 +20,7 @@ def check_new_table(path: Path, *, overwrite: bool) -> None:
     """Raise before any work is done if a table could not be written there."""
     kind_of_file(path)
     if path.exists() and (path.is_dir() or not overwrite):
-        raise OutputExistsError(f"{path} exists already; choose another place, or pass --overwrite.")
+        raise OutputExistsError(f"{path} exists already; choose another name, or pass --overwrite.")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(2, "there is no such folder", str(path.parent))
 

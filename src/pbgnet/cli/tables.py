@@ -45,7 +45,7 @@ def read_table(
             file = CsvFile(path, missing, header, marked)
             frame = file.text_frame() if as_text else file.typed_frame()
     if frame.shape[0] == 0:
-        raise ShapeError(f"{path} has no rows, only a header.")
+        raise ShapeError(f"{path} has a header but no rows.")
     return frame
 
 
@@ -89,8 +89,8 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
         row = first_infinity(frame[name])
         if row is not None:
             raise DomainError(
-                f"Column {name!r} holds infinity in {place_of(frame, path, row)} of {path}; replace it, or "
-                "leave it missing."
+                f"Column {name!r} contains infinity in {place_of(frame, path, row)} of {path}; "
+                "replace it, or leave the cell empty."
             )
 
 
@@ -108,7 +108,9 @@ def check_column(kind: str, name: str, columns: Collection[str]) -> None:
         return
     folded = {str(column).casefold(): str(column) for column in columns}
     near = [folded[key] for key in difflib.get_close_matches(name.casefold(), folded, n=3)]
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" There are {some(list(columns))}."
+    hint = (
+        f" Did you mean {' or '.join(map(repr, near))}?" if near else f" The table has {some(list(columns))}."
+    )
     raise UnknownNameError(f"There is no {kind} column {name!r}.{hint}")
 
 

@@ -43,8 +43,9 @@ def measure_test_set(
     n_seen = int(np.isin(row_fingerprints(rows), known).sum())
     if n_seen:
         warnings.warn(
-            f"{n_seen} of the {len(truth)} rows of the test set {data} are also in the training table: the "
-            "error measured may be too small. Unless equal rows are to be expected, test on others.",
+            f"{n_seen} of the {len(truth)} rows of the test set {data} are also in the training "
+            "table, so the measured error may be too small. Unless you expect equal rows, test "
+            "on others.",
             SeenTestRowsWarning,
             stacklevel=2,
         )
@@ -59,11 +60,13 @@ def _truth(
     from pbgnet.certificates import label_values
 
     if absent := [name for name in reading.targets if name not in frame.columns]:
-        raise LabelError(f"The test set {data} lacks the column of the labels, {absent[0]!r}.")
+        raise LabelError(f"The test set {data} does not have the label column {absent[0]!r}.")
     if len(reading.targets) > 1:
         matrix: NDArray[Any] = label_matrix(frame, reading.targets, data).to_numpy()
         return matrix
     truth = label_values(label_column(frame, reading.targets[0], data))
     if unknown := [label for label in dict.fromkeys(truth.tolist()) if label not in model.classes]:
-        raise LabelError(f"The test set {data} holds the unknown label {unknown[0]!r:.60}.")
+        raise LabelError(
+            f"The test set {data} contains the label {unknown[0]!r:.60}, which the model does not know."
+        )
     return truth

@@ -26,36 +26,42 @@ Target = Annotated[
     typer.Option(
         "--target",
         metavar="COLUMN",
-        help="Column of the labels. Repeatable, if rows may have several labels: one column for each, which "
-        "holds 0 and 1, no and yes, false and true, or x and nothing.",
+        help="Column with the labels. Repeat it if a row can have several labels: one column for "
+        "each, containing 0 and 1, no and yes, false and true, or x and an empty cell.",
     ),
 ]
-Out = Annotated[Path, out_option("MODEL", "Folder to make for the model.")]
+Out = Annotated[Path, out_option("MODEL", "Folder to create for the model.")]
 Hidden = Annotated[
     list[str],
-    typer.Option(metavar="SIZES", help="Sizes of the hidden layers: 10 or 10,10; none for linear; auto."),
+    typer.Option(
+        metavar="SIZES", help="Sizes of the hidden layers: 10 or 10,10; none for a linear model; auto."
+    ),
 ]
 Algorithm = Annotated[
     str,
-    typer.Option(metavar="NAME", help=f"One of {', '.join(CERTIFIED)}.", autocompletion=offering(CERTIFIED)),
+    typer.Option(
+        metavar="NAME",
+        help=f"Training algorithm: {', '.join(CERTIFIED)}.",
+        autocompletion=offering(CERTIFIED),
+    ),
 ]
 Coding = Annotated[
     str,
     typer.Option(
         "--code",
         metavar="NAME",
-        help=f"What the outputs stand for with more than two classes: auto, {', '.join(CODES)}.",
+        help=f"How the outputs of the network encode more than two classes: auto, {', '.join(CODES)}.",
         autocompletion=offering(["auto", *CODES]),
     ),
 ]
 Members = Annotated[
-    int, typer.Option("--members", min=1, metavar="N", help="Networks of an ensemble, which answer together.")
+    int, typer.Option("--members", min=1, metavar="N", help="Number of networks in the ensemble.")
 ]
 ClassWeight = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="balanced: rows of rarer classes weigh more in training.",
+        help="balanced: give rows of rarer classes more weight in training.",
         autocompletion=offering(["balanced"]),
     ),
 ]
@@ -71,15 +77,16 @@ KeepTogether = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Rows with one value of it, as of one customer, stay together when rows are set apart.",
+        help="Rows with the same value in this column, for example of one customer, stay together "
+        "when rows are set apart.",
     ),
 ]
 Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Also bound the error rate in each group that this column names, and how far two groups differ: "
-        "the held-out route. With --drop it is no feature.",
+        help="Also bound the error rate in each group of this column, and the difference between "
+        "groups (held-out certificate). With --drop, the column is not used as a feature.",
     ),
 ]
 OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together", "checkpoint", "contact")
@@ -119,7 +126,7 @@ Certificate = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"Route to the certificate: one of {', '.join(CERTIFICATES)}.",
+        help=f"How to certify: {', '.join(CERTIFICATES)}.",
         autocompletion=offering(CERTIFICATES),
     ),
 ]
@@ -129,7 +136,8 @@ ClassConditional = Annotated[
 Confusion = Annotated[
     bool,
     typer.Option(
-        "--confusion", help="Also bound how often each class is answered with each other: the held-out route."
+        "--confusion",
+        help="Also bound how often each class is mistaken for each other class (held-out certificate).",
     ),
 ]
 PerLabel = Annotated[
@@ -140,21 +148,30 @@ MaxError = Annotated[
     typer.Option(
         "--max-error",
         metavar="X",
-        help="Answer only where sure: as many rows as can be with at most this share of answers wrong.",
+        help="Only answer when confident: answer as many rows as possible with at most this share "
+        "of wrong answers.",
     ),
 ]
 Coverage = Annotated[
     float | None,
-    typer.Option("--coverage", metavar="X", help="Answer only where sure: about this share of rows."),
+    typer.Option(
+        "--coverage", metavar="X", help="Only answer when confident: answer about this share of the rows."
+    ),
 ]
 Test = Annotated[
     Path | None,
     typer.Option(
-        "--test", metavar="FILE", readable=False, help="Test set, whose error is shown beside the bounds."
+        "--test",
+        metavar="FILE",
+        readable=False,
+        help="Test table; its error rate is shown next to the bounds.",
     ),
 ]
 PriorFraction = Annotated[
-    float, typer.Option(metavar="X", help="Share of the rows that trains prior and preprocessing.")
+    float,
+    typer.Option(
+        metavar="X", help="Share of the rows used for training and preprocessing; the rest are certified."
+    ),
 ]
 Priors = Annotated[
     int,
@@ -162,37 +179,40 @@ Priors = Annotated[
         "--n-priors",
         min=1,
         metavar="N",
-        help="Number of trainings you choose among by their certificates; each pays its share.",
+        help="Number of trainings you will choose from by their certificates; the confidence is "
+        "shared between them.",
     ),
 ]
 Restarts = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Networks trained side by side; the best is kept.")
+    int, typer.Option(min=1, metavar="N", help="Networks trained side by side; the best one is kept.")
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Governs everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of everything random.")]
 MaxEpochs = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Most epochs; by default the solver's own.")
+    int | None,
+    typer.Option(min=1, metavar="N", help="Maximum number of epochs; default: chosen by the solver."),
 ]
 LearningRate = Annotated[
-    float, typer.Option(metavar="X", help="First learning rate, also in training the prior.")
+    float, typer.Option(metavar="X", help="Initial learning rate, also for training the prior.")
 ]
 Device = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Where to train: auto, cpu or cuda.",
+        help="Device to train on: auto, cpu or cuda.",
         autocompletion=offering(["auto", "cpu", "cuda"]),
     ),
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Column that is not a feature. Repeatable.")
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column that is not used as a feature. Repeatable.")
 ]
 Models = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
         metavar="NAME",
-        help=f"Another classifier than a network: {' | '.join(CLASSIFIERS)} . Repeatable: the best by "
-        "cross-validation on the rows set apart is taken. It is not stored.",
+        help=f"Train another classifier instead of a network: {' | '.join(CLASSIFIERS)} . Repeat "
+        "it to choose the best by cross-validation on the prior rows. The classifier itself "
+        "is not stored; see --keep.",
         autocompletion=offering(CLASSIFIERS),
     ),
 ]
@@ -202,21 +222,27 @@ Keep = Annotated[
         "--keep",
         metavar="FILE",
         readable=False,
-        help="With --model: also pickle the fitted pipeline there, for yourself. Open no pickle of others.",
+        help="With --model: also pickle the fitted pipeline to this file, for your own use. Never "
+        "open a pickle you do not trust.",
     ),
 ]
 NoHeader = Annotated[
     bool,
-    typer.Option("--no-header", help="The CSV has no line of names: its columns are column_1, column_2 ..."),
+    typer.Option(
+        "--no-header", help="The CSV has no header; its columns are named column_1, column_2 and so on."
+    ),
 ]
 DecimalSign = Annotated[
     str,
     typer.Option(
-        "--decimal", metavar="SIGN", help="Sign before decimals in a CSV: . or , (auto: whichever fits)."
+        "--decimal", metavar="SIGN", help="Decimal separator in a CSV: . or , (auto: whichever fits)."
     ),
 ]
 KeepIds = Annotated[
-    bool, typer.Option("--keep-ids", help="Learn also from columns that differ in every row, as names do.")
+    bool,
+    typer.Option(
+        "--keep-ids", help="Also learn from columns whose values differ in every row, such as names."
+    ),
 ]
 WorkerCount = Annotated[
     int,
@@ -225,8 +251,8 @@ WorkerCount = Annotated[
         min=1,
         max=256,
         metavar="N",
-        help="Train in N processes on this machine, of one thread each; the result is the same. Over several "
-        "machines: torchrun.",
+        help="Train in N processes on this machine, one thread each; the result is the same. For "
+        "several machines, use torchrun.",
     ),
 ]
 Checkpoint = Annotated[
@@ -235,17 +261,18 @@ Checkpoint = Annotated[
         "--checkpoint",
         metavar="FOLDER",
         readable=False,
-        help="Keep there what training has reached, every two minutes: one that was ended goes on there, "
-        "with the same result. Removed when the model is saved.",
+        help="Save the state of training in this folder every two minutes. After an interruption, "
+        "the same command resumes from there with the same result. Removed once the model is "
+        "saved.",
     ),
 ]
 Contact = Annotated[
     str | None,
     typer.Option(
-        "--contact", metavar="TEXT", help="Whom to ask about the model, for the header of the report."
+        "--contact", metavar="TEXT", help="Whom to contact about the model; shown at the top of the report."
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No stages, no progress bar, and no output but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 
 def parse_hidden(texts: list[str]) -> tuple[int, ...] | str:
@@ -256,7 +283,9 @@ def parse_hidden(texts: list[str]) -> tuple[int, ...] | str:
     if parts == ["none"]:
         return ()
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise OptionError(f"--hidden takes sizes such as 10 or 10,10, none or auto; got {' '.join(texts)!r}.")
+        raise OptionError(
+            f"--hidden takes sizes such as 10 or 10,10, or none, or auto; got {' '.join(texts)!r}."
+        )
     return tuple(map(int, parts))
 
 
@@ -265,19 +294,21 @@ def parameters_of(given: dict[str, Any]) -> dict[str, Any]:
     shared = {name: given[option] for option, name in SHARED.items()}
     several_labels = len(given["target"]) > 1
     if given["per_label"] and not several_labels:
-        raise OptionError("--per-label is for several --target; --class-conditional bounds each class.")
+        raise OptionError(
+            "--per-label requires several --target; use --class-conditional to bound each class."
+        )
     if several_labels:
-        _refuse("is for one --target, whose rows have a class each", OF_ONE_TARGET, given)
+        _refuse("requires a single --target", OF_ONE_TARGET, given)
         shared = {name: shared[name] for name in ("confidence", "prior_fraction", "random_state")}
         shared["per_label"] = given["per_label"]
     if given["model"]:
-        _refuse("is an option of networks; --model is none", OF_NETWORKS, given)
+        _refuse("only applies to networks; remove it, or remove --model", OF_NETWORKS, given)
         return {**shared, "n_models": given["n_priors"], "models": given["model"], "keep": given["keep"]}
     if given["keep"] is not None:
-        raise OptionError("--keep is for --model: a network is stored in the folder as it is.")
+        raise OptionError("--keep requires --model: a network is always stored in the folder.")
     options = set(OF_NETWORKS)
     if several_labels:
-        _refuse("is for one --target; several are learned by one ensemble", OF_CLASSES, given)
+        _refuse("requires a single --target; several labels are learned by one ensemble", OF_CLASSES, given)
         options -= set(OF_CLASSES)
     network = {name: given[option] for option, name in OF_NETWORKS.items() if option in options}
     network["hidden_layer_sizes"] = parse_hidden(given["hidden"])
@@ -296,9 +327,7 @@ def _refuse(why: str, options: Iterable[str], given: dict[str, Any]) -> None:
 def reading_of(given: dict[str, Any]) -> TableReading:
     """Return how the table is to be read."""
     if given["decimal"] not in ("auto", ".", ","):
-        raise OptionError(
-            f"--decimal is the sign before decimals, . or , (or auto); got {given['decimal']!r:.20}."
-        )
+        raise OptionError(f"--decimal must be . or , or auto; got {given['decimal']!r:.20}.")
     reading = TableReading(
         tuple(given["target"]),
         dropped=tuple(given["drop"] or ()),
@@ -354,10 +383,10 @@ def train(
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:
-    """Train a classifier on a table, certify it, save it with a report.
+    """Train a classifier on a table, certify it, and save it with a report.
 
-    Numbers, words and missing values may be mixed. The folder then holds the model, its certificate and
-    report.html.
+    The table may contain numbers, text and missing values. The new folder contains the model, its certificate
+    and report.html.
     """
     given = dict(locals())
     trained = train_model(

@@ -53,11 +53,11 @@ def verify_model(
         return recompute(model, np.zeros((0, 0)), np.zeros(0))  # lists the damage as its first step
     reading = load_reading(model, loaded).amended(targets, missing)
     if not reading.targets and not isinstance(loaded.certificate.subject, DisagreementSubject):
-        raise OptionError("The model does not say which column holds the labels; name it with --target.")
+        raise OptionError("The model does not record which column holds the labels; name it with --target.")
     if reads_text(loaded) and reading.data is not None and not data.is_csv:
         raise OptionError(
-            f"The model was trained on a CSV, and its cells are compared as they are written there. {data} "
-            "is not a CSV; verify the model with the original one."
+            "The model was trained on a CSV, whose cells are compared exactly as they are "
+            f"written. {data} is not a CSV; verify the model with the original file."
         )
     frame, table = read_as_certified(loaded, data, reading)
     if not reading.targets:  # a disagreement, which needs no labels
@@ -84,12 +84,12 @@ def _with_page(report: "VerificationReport", folder: Path, X: Any, y: Any = None
     try:
         difference = report_difference(path.parent, X, y)
     except PBGNetError as error:
-        note = f"it could not be written again to compare it ({error}); do not rely on what it says"
+        note = f"the page could not be regenerated for comparison ({error}); do not rely on what it says"
         step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "trusted", note)
     else:
         detail = (
-            f"The page was edited, or another version of pbgnet wrote it: {difference}. The certificate "
-            "itself is as verified above; pbgnet report writes the page again."
+            f"The page was edited, or written by another version of pbgnet: {difference}. The "
+            "certificate itself was verified above; pbgnet report writes the page again."
         )
         step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "ok")
         if difference:
@@ -159,7 +159,8 @@ def verify(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of the labels, if it is not the one given to train. Repeatable, for several labels.",
+            help="Column with the labels, if it has another name than in train. Repeatable, for "
+            "several labels.",
         ),
     ] = None,
     missing: Missing = None,

@@ -74,7 +74,7 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
         if name is not None:
             check_column(kind, name, frame.columns)
     if len(reading.targets) != 1:
-        raise OptionError("The model does not say which column holds the labels; name it with --target.")
+        raise OptionError("The model does not record which column holds the labels; name it with --target.")
     target = reading.targets[0]
     names = getattr(loaded, "feature_names", None) or ()
     others = [name for name in (*columns.named, PREDICTION) if name not in names]
@@ -83,7 +83,7 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
     table = features(frame, loaded, replace(reading, dropped=(*reading.dropped, *others)))
     if isinstance(loaded, CertifiedModel):
         if columns.prediction is not None:
-            raise OptionError("The model is stored, and answers itself; leave --prediction out.")
+            raise OptionError("The model is stored and makes its own predictions; leave out --prediction.")
         answers, margins, answered = _answer(loaded, table)
     else:
         answers, margins = _written_answers(loaded, frame, columns.prediction, data), None
@@ -115,7 +115,7 @@ def make_detector(
     _, table = read_as_certified(loaded, GivenTables.of([reference]), reading)
     if fingerprint_features(table) != loaded.certificate.fingerprints.features:
         raise UncertifiedError(
-            f"{reference} is not the table that the certificate speaks of; give the one it was made from."
+            f"{reference} is not the table the certificate was made from; pass the original one."
         )
     bins, certified = _bin_rows_and_others(loaded, len(table))
     if isinstance(loaded, CertifiedModel):
@@ -167,8 +167,8 @@ def _written_answers(
     name = column or PREDICTION
     if name not in frame.columns:
         raise OptionError(
-            f"The model is not stored, so that it cannot be asked, and {data} has no column {name!r} with "
-            "its answers; name it with --prediction."
+            f"The model is not stored, so pbgnet cannot ask it for predictions, and {data} has no "
+            f"column {name!r} with them; name that column with --prediction."
         )
     return _as_labels(loaded, frame[name], data)
 

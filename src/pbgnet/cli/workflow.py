@@ -30,8 +30,9 @@ FEW_CLASSES = 20
 """So many classes are taken for such, however few the rows."""
 
 NOT_STORED = (
-    "The folder holds the certificate and the answers. The classifier itself is not stored, for that takes a "
-    "pickle; --keep FILE writes one for yourself."
+    "The folder contains the certificate and the predictions. The classifier itself is "
+    "not stored, because that would require a pickle; --keep FILE writes one for your "
+    "own use."
 )
 
 
@@ -191,7 +192,10 @@ def _with_groups(
         return reading, None
     check_column("group", column, frame.columns)
     if column in reading.targets:
-        raise OptionError(f"--groups {column!r} is the target: --class-conditional bounds each class.")
+        raise OptionError(
+            f"The column of --groups, {column!r}, is the target; to bound each class, use "
+            "--class-conditional."
+        )
     if column in X.columns:
         return reading, column
     return replace(reading, groups=column), frame[column]
@@ -221,19 +225,19 @@ def _check_rows(y: "NDArray[Any]", target: str) -> None:
     classes, _ = distinct_labels(y)
     if len(classes) == 1:
         raise LabelError(
-            f"Column {target!r} holds one class only, {classes[0]!r}; two are needed to learn from."
+            f"Column {target!r} contains only one class, {classes[0]!r}; at least two are needed."
         )
     listed = some(sorted(classes, key=str), 4)
     if y.dtype.kind == "f":
         raise LabelError(
-            f"Column {target!r} holds numbers with decimals ({listed}), which read like a quantity; name the "
-            "classes by words or whole numbers."
+            f"Column {target!r} contains numbers with decimals ({listed}), which look like a "
+            "quantity, not classes; use words or whole numbers as classes."
         )
     if len(classes) > max(FEW_CLASSES, y.size // 2):
         raise LabelError(
-            f"Column {target!r} holds {len(classes)} classes in {y.size} rows ({listed}): most have a single "
-            "row to learn from. It reads like a quantity or a name; name another column with --target, or "
-            "make one with fewer classes."
+            f"Column {target!r} has {len(classes)} classes in {y.size} rows ({listed}): most have "
+            "a single row to learn from. It looks like a quantity or a name; choose another "
+            "--target, or make a column with fewer classes."
         )
 
 
@@ -249,7 +253,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     known = [known for known in ALGORITHMS if known != "mlp"]
     if name == "mlp":
         raise OptionError(
-            f"The algorithm {name!r} has no certificate to save; choose one of {', '.join(known)}."
+            f"The algorithm {name!r} gives no certificate to save; choose one of {', '.join(known)}."
         )
     check_name("algorithm", name, known)
     if parameters.get("class_weight") is not None:
@@ -261,11 +265,11 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
         if not 0 < parameters.get(option, 0.5) < 1:
             shown = f"--{option.replace('_', '-')}"
             raise OptionError(
-                f"{shown} must lie between 0 and 1, e.g. 0.5 or 0.95; got {parameters[option]:g}."
+                f"{shown} must lie between 0 and 1, for example 0.5 or 0.95; got {parameters[option]:g}."
             )
     check_selection(parameters.get("max_error"), parameters.get("coverage"), ("--max-error", "--coverage"))
     device = parameters.get("device", "auto")
     if device != "auto" and not (
         device == "cpu" or (device.startswith("cuda") and torch.cuda.is_available())
     ):
-        raise OptionError(f"The device {device!r} is not there; choose auto or cpu.")
+        raise OptionError(f"The device {device!r} is not available; choose auto or cpu.")

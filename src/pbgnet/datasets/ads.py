@@ -47,7 +47,7 @@ def _parse(contents: Mapping[str, bytes]) -> RawTable:
         labels.append(LABELS[label])
     cells = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, N_BITS, 2)
     if not (np.isin(cells[:, :, 0], (ord("0"), ord("1"))).all() and (cells[:, :, 1] == ord(",")).all()):
-        raise DamagedFileError("ad.data holds something else than 0 and 1 after the first four features.")
+        raise DamagedFileError("ad.data contains values other than 0 and 1 after the first four features.")
     return RawTable(cells[:, :, 0] - np.uint8(ord("0")), np.array(labels, np.uint8))
 
 
@@ -57,7 +57,7 @@ def _convert(data: Any, target: Any) -> RawTable:
         raise ValueError(f"{data.shape[1]} features, {len(names)} of them beside {', '.join(LEFT_OUT)}")
     values = np.column_stack([np.asarray(data[name]).astype(np.float64) for name in names])
     if not np.isin(values, (0, 1)).all():
-        raise ValueError("something else than 0 and 1 after the first four features")
+        raise ValueError("values other than 0 and 1 after the first four features")
     labels = [LABELS[str(label).strip().removesuffix(".")] for label in target]
     return RawTable(values.astype(np.uint8), np.array(labels, np.uint8))
 

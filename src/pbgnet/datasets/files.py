@@ -37,8 +37,8 @@ def given_path(data_dir: str | os.PathLike[str] | None) -> Path | None:
     path = as_path(value).expanduser()
     if not path.exists():
         raise MissingDataError(
-            f"{origin} is {path}, and there is nothing of that name; give the folder of the data sets, or "
-            "leave it out to fetch them from OpenML."
+            f"{origin} is {path}, which does not exist; pass the folder with the data sets, or "
+            "leave it out to download them from OpenML."
         )
     return path
 
@@ -54,8 +54,8 @@ def find_files(folder: Path, subfolder: str, files: Sequence[SourceFile]) -> lis
             continue
         if missing := [file.name for file, path in zip(files, found, strict=True) if path is None]:
             raise DamagedFileError(
-                f"The folder {place} lacks {', '.join(missing)} (or the same with .gz), though other files "
-                f"of {subfolder} are there; put the missing ones beside them."
+                f"The folder {place} has other files of {subfolder} but not {', '.join(missing)} "
+                "(with or without .gz); put the missing files next to them."
             )
         return [path for path in found if path is not None]
     return None
@@ -70,12 +70,12 @@ def read_checked(path: Path, file: SourceFile, url: str) -> tuple[bytes, FileRec
         problem = f"found {found}"
     except (OSError, EOFError, zlib.error) as error:
         found = None
-        problem = f"found a file that cannot be decompressed ({error})"
+        problem = f"the file cannot be decompressed ({error})"
     if found != file.sha256:
         raise DamagedFileError(
-            f"{path} is damaged or of another version: expected content with sha256 {file.sha256}, "
-            f"{problem}. Get the file again from {url}, or remove the files of this data set from the folder "
-            "to fetch it from OpenML."
+            f"{path} is damaged or another version: expected content with sha256 {file.sha256}, "
+            f"{problem}. Download the file again from {url}, or remove the files of this data set "
+            "from the folder to download it from OpenML."
         )
     return content, FileRecord(file.name, found)
 

@@ -64,7 +64,8 @@ def load_mnist10(data_dir: str | os.PathLike[str] | None = None, *, download: bo
     path = given_path(data_dir)
     if path is not None and path.is_file():
         raise MissingDataError(
-            f"{path} is a packed file, which holds sets of two classes; give the folder of MNIST's files."
+            f"{path} is a packed file, which contains data sets with two classes; pass the folder "
+            "with the files of MNIST."
         )
     table, record = load_raw(MNIST, path, download)
     images = table.features.reshape(-1, SIDE, SIDE)

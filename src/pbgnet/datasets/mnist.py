@@ -114,7 +114,7 @@ def _convert(data: Any, target: Any) -> RawTable:
         raise ValueError(f"a table of shape {pixels.shape}, not of {SIDE * SIDE} pixels of the ten digits")
     features = pixels.astype(np.uint8)
     if not np.array_equal(features, pixels):
-        raise ValueError("pixels that are no whole numbers between 0 and 255")
+        raise ValueError("pixels that are not whole numbers between 0 and 255")
     return RawTable(features, digits.astype(np.uint8))
 
 

@@ -34,15 +34,13 @@ def fetch_table(openml_id: int, convert: Callable[[Any, Any], Table], where: str
         bunch = fetch_openml(data_id=openml_id, as_frame=True, cache=False, parser="auto")
     except ImportError as error:
         raise MissingDataError(
-            f"{where} fetching it from OpenML needs pandas: pip install pandas."
+            f"{where} downloading it from OpenML requires pandas: pip install pandas."
         ) from error
     except (OSError, ValueError) as error:  # URLError is an OSError; an unknown number is a ValueError
         raise MissingDataError(
-            f"{where} OpenML data set {openml_id} could not be fetched ({error}). {ways}"
+            f"{where} OpenML data set {openml_id} could not be downloaded ({error}). {ways}"
         ) from error
     try:
         return convert(bunch.data, bunch.target)
     except (ValueError, TypeError, KeyError) as error:
-        raise DamagedFileError(
-            f"OpenML data set {openml_id} is not what was expected: {error}. {ways}"
-        ) from error
+        raise DamagedFileError(f"OpenML data set {openml_id} is not as expected: {error}. {ways}") from error

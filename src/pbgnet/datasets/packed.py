@@ -21,7 +21,7 @@ from pbgnet.validation import check_kind, check_name
 
 FORM = "pbgnet-datasets-1"
 BLOCK = 4096  # rows looked at together, so that no second float copy of a large table is made
-ADVICE = "Pack the data sets again, or copy the file once more."
+ADVICE = "Pack the data sets again, or copy the file again."
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ def pack(datasets: Iterable[Dataset], path: str | os.PathLike[str]) -> PackedFil
     for dataset in datasets:
         check_kind("Each of the datasets", dataset, Dataset)
         if dataset.name in header:
-            raise DomainError(f"Two data sets are called {dataset.name!r}; give each a name of its own.")
+            raise DomainError(f"Two data sets are named {dataset.name!r}; give each its own name.")
         parts = _encode(dataset.X)
         header[dataset.name] = {"encoding": "+".join(parts), **_describe(dataset)}
         for part, array in {**parts, "y": np.packbits(dataset.y > 0)}.items():
             arrays[f"{dataset.name}/{part}"] = array
     if not header:
-        raise DomainError("There is no data set to pack.")
+        raise DomainError("There are no data sets to pack.")
     target = as_path(path)
     write_arrays(target, FORM, {"datasets": header, "order": list(header)}, arrays)
     with target.open("rb") as file:
@@ -94,7 +94,7 @@ def load_packed(path: str | os.PathLike[str], names: Iterable[str] | None = None
     Traceback (most recent call last):
     ...
     pbgnet.exceptions.DamagedFileError: There is no file no/such/file.npz. Pack the data sets again, or copy
-    the file once more.
+    the file again.
     """
     stored = StoredArrays(as_path(path), FORM, ADVICE)
     try:

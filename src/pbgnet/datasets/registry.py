@@ -53,13 +53,13 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        One of `DATASETS`, or ``mnist`` and two digits, the first being class -1.
+        One of `DATASETS`, or ``mnist`` followed by two digits, of which the first is class -1.
     data_dir : path, optional
-        Folder of the original files, which may be in subfolders ``ads``, ``adult`` and ``mnist``; or a file
-        written by `pack`. Otherwise the environment variable PBGNET_DATA says where it is. If neither is
-        given, or the folder lacks the files, they are fetched from OpenML once and kept.
+        Folder with the original files, optionally in subfolders ``ads``, ``adult`` and ``mnist``; or a file
+        written by `pack`. Default: the environment variable PBGNET_DATA. If neither is set, or the folder
+        does not have the files, they are downloaded from OpenML once and cached.
     download : bool, default=True
-        Whether OpenML may be asked.
+        Whether to download from OpenML.
     **options
         ``n``, ``noise`` and ``seed`` for moons and circles.
 
@@ -68,7 +68,7 @@ def load_dataset(
     UnknownNameError, OptionError
         For a name that does not exist, or an option the data set does not have.
     MissingDataError
-        If it is in no folder and cannot be fetched.
+        If the files are not found and cannot be downloaded.
     DamagedFileError
         If a file is not the expected one.
 
@@ -81,12 +81,12 @@ def load_dataset(
     Traceback (most recent call last):
     ...
     pbgnet.exceptions.UnknownNameError: Unknown data set 'circle'; choose one of ads, adult, breast, ...
-    Did you mean 'circles'? Any two digits of MNIST make a set as well, such as mnist38.
+    Did you mean 'circles'? Any two digits of MNIST also make a data set, such as mnist38.
     """
     load = _loader(name)
     if "data_dir" in inspect.signature(load).parameters:
         if options:
-            raise OptionError(f"The data set {name!r} has no options, got {', '.join(sorted(options))}.")
+            raise OptionError(f"The data set {name!r} takes no options, got {', '.join(sorted(options))}.")
         path = given_path(data_dir)
         if path is not None and path.is_file():
             return load_packed(path, [name])[name]
@@ -107,6 +107,6 @@ def _loader(name: str) -> Callable[..., Dataset]:
         entry = DATASETS[check_name("data set", name, DATASETS)]
     except UnknownNameError as error:
         raise UnknownNameError(
-            f"{error} Any two digits of MNIST make a set as well, such as mnist38."
+            f"{error} Any two digits of MNIST also make a data set, such as mnist38."
         ) from None
     return partial(entry.load, name=name) if name.startswith("mnist") else entry.load

@@ -50,8 +50,8 @@ def fit_scaling(dataset: Dataset, scaling: str, rows: NDArray[np.int64]) -> Scal
         return Scaling(columns, np.empty(0), np.empty(0), 0)
     if rows.size == 0:
         raise DomainError(
-            f"Scaling {scaling!r} of {dataset.name!r} needs rows that are not certified; raise "
-            "prior_fraction, or choose scaling='none'."
+            f"scaling={scaling!r} of {dataset.name!r} needs rows that are not certified; raise "
+            "prior_fraction, or use scaling='none'."
         )
     fitted = dataset.X[np.ix_(rows, columns)].astype(np.float64)
     constant = fitted.min(axis=0) == fitted.max(axis=0)  # a computed deviation may be a rounding error

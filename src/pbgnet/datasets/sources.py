@@ -75,19 +75,22 @@ def load_raw(
     where = "no folder was given" if folder is None else f"{folder} does not have the files"
     names = ", ".join(file.name for file in source.files)
     ways = (
-        f"Either give a folder with {names} ({source.url}) as data_dir or in {DATA_VARIABLE}, or load the "
-        f"data set once with access to the internet: it is then kept in {cached.parent}."
+        f"Either pass a folder with {names} ({source.url}) as data_dir or in {DATA_VARIABLE}, "
+        "or load the data set once with internet access; it is then cached in "
+        f"{cached.parent}."
     )
     if not download:
-        raise MissingDataError(f"{source.name} is not here: {where}, and download=False. {ways}")
-    table = fetch_table(source.openml_id, source.convert, f"{source.name} is not here: {where}, and", ways)
+        raise MissingDataError(f"{source.name} is not available: {where}, and download=False. {ways}")
+    table = fetch_table(
+        source.openml_id, source.convert, f"{source.name} is not available: {where}, and", ways
+    )
     arrays = {"features": table.features, "labels": table.labels}
     write_arrays(cached, CACHE_FORM, {"rows_sha256": rows_sha256(table)}, arrays)
     return _read_cache(source, cached)
 
 
 def _read_cache(source: Source, path: Path) -> tuple[RawTable, SourceRecord]:
-    stored = StoredArrays(path, CACHE_FORM, f"Delete {path} to fetch it again.")
+    stored = StoredArrays(path, CACHE_FORM, f"Delete {path} to download it again.")
     same = stored.header.get("rows_sha256") == source.rows_sha256
     note = "fetched from OpenML: the order of the rows may differ from that of the original files"
     if not same:

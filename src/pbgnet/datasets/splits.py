@@ -187,7 +187,7 @@ def _draw(dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
     check_kind("dataset", dataset, Dataset)
     n = dataset.n_rows
     if n < 4:
-        raise DomainError(f"{dataset.name!r} has {n} rows, too few to split; 4 are needed.")
+        raise DomainError(f"{dataset.name!r} has {n} rows, too few to split; at least 4 are required.")
     order = np.random.default_rng(_seed(seed)).permutation(n).astype(np.int64)
     n_test = -(-n // 4)
     return order[: n - n_test], order[n - n_test :]

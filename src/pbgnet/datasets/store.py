@@ -90,4 +90,6 @@ class StoredArrays:
             raise self._damaged(f"{name!r} cannot be read ({error})") from error
 
     def _damaged(self, problem: str) -> DamagedFileError:
-        return DamagedFileError(f"{self._path} is damaged or no file of this kind: {problem}. {self._advice}")
+        return DamagedFileError(
+            f"{self._path} is damaged or not a file of this kind: {problem}. {self._advice}"
+        )

@@ -48,14 +48,14 @@ def claim_blocks(certificate: Certificate) -> list[Block]:
             ordered = sorted(claims, key=lambda claim: -claim.value)
             shown, rest = ordered[:MOST_LINES], ordered[MOST_LINES:]
             told.append(
-                f"Of the {len(claims)} {words} those with the {MOST_LINES} largest bounds are shown; all "
-                f"others are at most {round_up(rest[0].value)}, and certificate.json has them."
+                f"Only the {MOST_LINES} largest bounds of the {len(claims)} {words} are shown; the "
+                f"others are at most {round_up(rest[0].value)}, and certificate.json lists them."
             )
         lines += [_line(certificate, claim) for claim in shown]
     if (balanced := certificate.balanced_error_rate) is not None:
         told.append(f"The mean of the error rates of the classes is at most {round_up(balanced)}.")
     if (difference := certificate.largest_group_difference) is not None:
-        told.append(f"The error rates of two groups differ by at most {round_up(difference)}.")
+        told.append(f"The error rates of any two groups differ by at most {round_up(difference)}.")
     return [Table(COLUMNS, tuple(lines)), *map(Paragraph, told)]
 
 

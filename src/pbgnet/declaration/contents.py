@@ -88,7 +88,7 @@ def declare(
     >>> print(to_markdown(declaration).splitlines()[0])
     # Declaration of a certified classifier
     """
-    advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
+    advice = "For a fitted estimator, pass its certified_model_ or certified_predictions_."
     check_kind("certified", certified, CertifiedModel, CertifiedPredictions, advice=advice)
     check_kind("folder", folder, str)
     check_kind("targets", targets, list, tuple)
@@ -137,17 +137,17 @@ def _kind(certificate: Certificate) -> str:
         members = f"{network.n_members} networks" if (network.n_members or 1) > 1 else "a network"
         return f"{members} with binary activations, {sizes}, saved with its certificate"
     if isinstance(subject, FittedSubject):
-        return f"{subject.fit.classifier} of {subject.fit.library}; it is not saved with its certificate"
+        return f"{subject.fit.classifier} of {subject.fit.library}; not saved with its certificate"
     if isinstance(subject, DisagreementSubject):
-        return "a classifier that was compared with a certified vote on rows without labels"
-    return "a classifier that is known by its answers, and not saved with its certificate"
+        return "a classifier that was compared with a certified vote on unlabelled rows"
+    return "a classifier known only by its answers, not saved with its certificate"
 
 
 def _factors(certificate: Certificate) -> tuple[Block, ...]:
     told = []
     for kind, words in (("given_class", "classes"), ("label", "labels"), ("group", "groups")):
         if speaks_of(certificate, kind):
-            told.append(f"Error rates are claimed of {words} apart; see the quantitative analyses.")
+            told.append(f"Error rates are claimed separately for {words}; see the quantitative analyses.")
     return tuple(map(Paragraph, told or [NOTHING_APART]))
 
 
@@ -178,8 +178,8 @@ def _training(certificate: Certificate) -> tuple[Block, ...]:
         network = certificate.network
         n_others = certificate.n_rows_total - certificate.inputs.n - network.n_left_out
         rows = [
-            ("Other rows, which it learned from", str(n_others)),
-            ("How these were chosen", _split(network.split)),
+            ("Other rows, which it was trained on", str(n_others)),
+            ("How those rows were chosen", _split(network.split)),
             ("Prior", f"{network.prior.how}: {network.prior.description}".rstrip(": ")),
             ("Preprocessing, of the proof", _described(network.preprocessing)),
         ]
@@ -189,7 +189,7 @@ def _training(certificate: Certificate) -> tuple[Block, ...]:
     if isinstance(subject, FittedSubject):
         rows = [
             ("Rows it was fitted on", str(subject.n_prior_rows)),
-            ("How these were chosen", _split(subject.split)),
+            ("How those rows were chosen", _split(subject.split)),
             ("Preprocessing, of the proof", _described(subject.fit.preprocessing)),
             ("Candidates compared on them", str(max(1, len(subject.fit.candidates)))),
         ]
@@ -198,14 +198,16 @@ def _training(certificate: Certificate) -> tuple[Block, ...]:
 
 
 def _analyses(certificate: Certificate) -> list[Block]:
-    assumed = f"They hold, with confidence {percent(certificate.confidence)} %, if all of this is true:"
+    assumed = (
+        f"They hold with {percent(certificate.confidence)} % confidence if all of the following is true:"
+    )
     return [
         Paragraph(certificate.summary),
         *map(Shortcoming, certificate.shortcomings),
         Statement(certificate.statement),
         *claim_blocks(certificate),
         Paragraph(certificate.yardstick),
-        Paragraph(f"What these numbers rest on. {assumed}"),
+        Paragraph(f"What these numbers rely on. {assumed}"),
         Bullets(certificate.assumptions),
     ]
 

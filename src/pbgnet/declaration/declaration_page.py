@@ -13,7 +13,7 @@ from pbgnet.validation import check_kind
 
 def to_html(declaration: Declaration) -> str:
     """Return a declaration as one HTML page, with no outside parts and no scripts."""
-    check_kind("declaration", declaration, Declaration, advice="declare makes one.")
+    check_kind("declaration", declaration, Declaration, advice="Make one with declare.")
     return render_page(
         __file__,
         title=declaration.title,
@@ -33,7 +33,7 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     suffix = as_path(path).suffix.lower()
     if suffix not in FORMATS:
         raise OptionError(
-            f"A declaration is written as .md or .html, and {str(path)!r:.80} ends with neither."
+            f"A declaration is written as .md or .html; {str(path)!r:.80} has another extension."
         )
     return suffix
 

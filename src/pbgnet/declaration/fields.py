@@ -24,28 +24,28 @@ class Field:
 
 
 FIELDS = {
-    "name": Field("Name", "what the model is called, and which version this is"),
-    "owner": Field("Owner", "who developed the model, and who answers for it"),
-    "contact": Field("Contact", "where to ask, and where to report errors"),
-    "purpose": Field("Purpose", "what the model is for, and which decisions rest on its answers"),
-    "users": Field("Users", "who is to use it, and what they need to know for that"),
-    "not_for": Field("Not for", "uses that come to mind and that it must not be put to"),
+    "name": Field("Name", "the name of the model and its version"),
+    "owner": Field("Owner", "who developed the model, and who is responsible for it"),
+    "contact": Field("Contact", "whom to ask, and where to report errors"),
+    "purpose": Field("Purpose", "what the model is for, and which decisions depend on its answers"),
+    "users": Field("Users", "who should use it, and what they need to know to do so"),
+    "not_for": Field("Not for", "uses one might think of, but for which it must not be used"),
     "factors": Field(
         "Factors", "groups of people, devices, places or times between which its errors may differ"
     ),
-    "error_costs": Field("Cost of errors", "what a wrong answer of each kind costs, and whom"),
+    "error_costs": Field("Cost of errors", "what a wrong answer of each kind costs, and who bears the cost"),
     "evaluation_data": Field(
         "Origin",
-        "where the certified rows come from: when, where, how they were drawn, and from which cases",
+        "where the certified rows come from: when, where and how they were drawn, and from which cases",
     ),
-    "labels": Field("Labels", "who gave the labels, how, and how sure they are"),
+    "labels": Field("Labels", "who assigned the labels, how, and how reliable they are"),
     "training_data": Field(
-        "Origin", "where the other rows come from, if from elsewhere, and what is known of them"
+        "Origin", "where the other rows come from, if they come from elsewhere, and what is known about them"
     ),
-    "risks": Field("Risks", "who may be harmed by errors or by correct answers, and what is done about it"),
-    "oversight": Field("Oversight", "which answers a person looks at, and who may overrule them"),
+    "risks": Field("Risks", "who could be harmed by errors or by correct answers, and what is done about it"),
+    "oversight": Field("Oversight", "which answers a person reviews, and who may overrule them"),
     "monitoring": Field(
-        "Monitoring", "how it will be noticed that the cases have changed, and when it is certified anew"
+        "Monitoring", "how a change in the cases will be noticed, and when the model will be certified again"
     ),
 }
 """By key, in the order in which they are asked."""
@@ -75,7 +75,9 @@ def read_answers(place: str | os.PathLike[str]) -> dict[str, str]:
     path = as_path(place)
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise OptionError(f"Answers are read from .toml or .json files, and {path.name!r:.80} is none.")
+        raise OptionError(
+            f"Answers are read from .toml or .json files; {path.name!r:.80} has another extension."
+        )
     check_size(path, LARGEST_ANSWERS)
     try:
         text = path.read_text(encoding="utf-8")

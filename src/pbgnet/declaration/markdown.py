@@ -19,7 +19,7 @@ LINK = re.compile(r"(?i)(?<=www)\.|:(?=//)|@")
 
 def to_markdown(declaration: Declaration) -> str:
     """Return a declaration as Markdown, in lines that are as long as their paragraphs."""
-    check_kind("declaration", declaration, Declaration, advice="declare makes one.")
+    check_kind("declaration", declaration, Declaration, advice="Make one with declare.")
     parts = [f"# {escape(declaration.title)}", escape(declaration.lead)]
     for section in declaration.sections:
         parts.append(f"## {escape(section.title)}")

@@ -76,12 +76,15 @@ def compare_classifiers(
     model = _certified(certified)
     split, table = model.split, as_table(X)
     if split is None or split.prior_rows.size == 0:
-        raise OptionError("No rows were set apart for a fit, so that other classifiers cannot be compared.")
+        raise OptionError(
+            "There is nothing to compare: no rows were set apart for training, so other "
+            "classifiers have no rows to be fitted on."
+        )
     rows = LabelledRows(table, y)
     if rows.n_rows != model.certificate.n_rows_total:
         raise UncertifiedError(
-            f"The certificate speaks of a table of {model.certificate.n_rows_total} rows, this one has "
-            f"{rows.n_rows}; pass the whole table given to fit."
+            f"The certificate was issued for a table of {model.certificate.n_rows_total} rows, "
+            f"but this one has {rows.n_rows}. Pass the whole table you gave to fit."
         )
     delta = delta_of(model.certificate.confidence)
     learned, asked = (take_rows(table, part) for part in (split.prior_rows, split.certified_rows))
@@ -102,5 +105,8 @@ def _certified(given: Any) -> CertifiedModel | CertifiedPredictions:
     for name in ("certified_predictions_", "certified_model_"):
         given = getattr(given, name, given)
     if not isinstance(given, CertifiedModel | CertifiedPredictions):
-        raise DtypeError(f"Something certified is needed, got {type(given).__name__}.")
+        raise DtypeError(
+            "Expected a certified model, certified predictions or a fitted estimator, got "
+            f"{type(given).__name__}."
+        )
     return given

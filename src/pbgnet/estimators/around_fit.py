@@ -52,15 +52,15 @@ def numbers_in_range() -> Iterator[None]:
     try:
         yield
     except OverflowError as error:
-        raise DomainError(f"The rows hold a number that no double can hold: {error}.") from error
+        raise DomainError(f"The rows contain a number too large for float64: {error}.") from error
 
 
 def warn_of_few_rows(n: int) -> None:
     """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
     if n < FEWEST_ROWS:
         warnings.warn(
-            f"{n} rows are too few for a useful certificate: below {FEWEST_ROWS} even a classifier that "
-            "never errs on them gets a bound far from 0.",
+            f"{n} rows are too few for a useful certificate: with fewer than {FEWEST_ROWS} rows, "
+            "even a classifier that makes no mistake on them gets a bound far from 0.",
             FewRowsWarning,
             stacklevel=4,
         )
@@ -103,10 +103,10 @@ def check_workers_alike(table: PreparedTable, parameters: dict[str, Any], seeds:
     workers.check_alike(
         {
             "the table": table.fingerprints.data,
-            "the rows of the prior": split,
+            "the prior rows": split,
             "the preprocessing": table.inputs.fingerprint(),
             "the settings": str(plain),
-            "the seeds, which random_state settles": str(list(seeds)),
+            "the seeds, which random_state determines": str(list(seeds)),
         }
     )
 
@@ -115,9 +115,11 @@ def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
     """Raise for parameters of fit that the proof has no place for."""
     parameters = {name: value for name, value in parameters.items() if value is not None}
     if "sample_weight" in parameters:
-        raise OptionError("sample_weight is refused: the bound counts every certified row once.")
+        raise OptionError(
+            "fit does not accept sample_weight: the bound counts every certified row exactly once."
+        )
     if parameters:
-        raise OptionError(f"fit has no parameter {', '.join(sorted(parameters))}.")
+        raise OptionError(f"fit has no parameter named {', '.join(sorted(parameters))}.")
 
 
 def choose_device(device: str) -> str:
@@ -128,9 +130,7 @@ def choose_device(device: str) -> str:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise OptionError(
-            f"device={device!r} cannot be used here ({reason}); try 'cpu' or 'auto'."
-        ) from error
+        raise OptionError(f"device={device!r} is not available ({reason}); use 'cpu' or 'auto'.") from error
     return device
 
 
@@ -148,8 +148,8 @@ def warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
     if result.interrupted:
         certified = "" if model is None else " and certified"
         warnings.warn(
-            f"Training was interrupted; the best weights it had found were kept{certified}. "
-            "More epochs might do better. Interrupt twice to abandon a fit.",
+            f"Training was interrupted; the best weights found so far were kept{certified}. More "
+            "epochs might improve them. Press Ctrl+C twice to abandon a fit.",
             InterruptedFitWarning,
             stacklevel=4,
         )

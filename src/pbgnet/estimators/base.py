@@ -158,20 +158,20 @@ class CertifiedClassifier(CertifiedPredictor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or images
-            Numbers, finite. For mixed types and missing values use `make_certified_pipeline`.
+            Finite numbers. For mixed types and missing values, use `make_certified_pipeline`.
         y : array-like of shape (n_samples,)
-            Labels. All that occur are classes, so that each of them should be known to exist beforehand.
+            Labels. Every label that occurs is a class.
         prior_rows : array-like of int or bool, or SplitRecord, optional
             Rows that train the prior, instead of a random draw: indices, or a mask over all rows.
-            Choose them without looking at anything in the rows, neither labels nor features: the others are
-            certified, and must still be draws from the distribution. A choice by what the rows hold breaks
-            the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
-            by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
+            Choose them without looking at the content of the rows, neither labels nor features: the other
+            rows are certified and must still be independent draws. A choice that depends on their content
+            invalidates the certificate, and no program can detect that. Or pass a rule that `verify` can
+            repeat, based on a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
         groups : str, or array-like of shape (n_samples,), optional
-            Also bound the error rate in each group, from above and from below, and the largest difference
-            between two groups; all of it shares delta, and is counted: the route "held-out". The name of a
-            column of X, or the group of each row; missing values are a group of their own. Settle which
-            groups there are without looking at labels.
+            Also bound the error rate in each group, from above and below, and the largest difference
+            between two groups. All bounds share delta. Requires the certificate "held-out". Pass the name of
+            a column of X, or the group of each row; missing values form a group. Decide which groups there
+            are without looking at the labels.
 
         Returns
         -------
@@ -183,7 +183,10 @@ class CertifiedClassifier(CertifiedPredictor):
         check_readable("y", y)
         column_names(X)  # raises for a name that occurs twice
         if is_source(X):
-            raise DtypeError("A table that is not held goes through make_certified_pipeline(classifier).")
+            raise DtypeError(
+                "This estimator needs the table in memory. To train on a table that is read from "
+                "files, use make_certified_pipeline(classifier)."
+            )
         with whole_or_unchanged(self):
             self.image_shape_ = read_image_shape(self.image_shape, X)
             given = flat_images(X, self.image_shape_)
@@ -265,7 +268,7 @@ class CertifiedClassifier(CertifiedPredictor):
         """
         warn_of_few_rows(table.n_rows)
         if self._sets_rows_apart() and table.split.prior_rows.size == 0:
-            raise DomainError("There are no rows to train on before the certified ones: prior_rows is empty.")
+            raise DomainError("There are no rows to train the prior on: prior_rows is empty.")
         terms = self._terms()  # raises before any work is done, as do the next lines
         terms.check_groups(table.groups)
         terms.check_classes(table.inputs.classes.names, table.truth[table.split.certified_rows])

@@ -31,20 +31,20 @@ from pbgnet.stages import announce
 
 
 class CertifiedPipeline(TakesTables, CertifiedPredictor):
-    """Imputation, encoding and scaling fitted on the prior rows alone, then a certified classifier.
+    """Impute, encode and scale a table, then train a certified classifier, all covered by the certificate.
 
-    A plain scikit-learn `Pipeline` fits its steps on all rows, so that the certified rows have a say in
-    the preprocessing and the proof no longer covers it. Here the split comes first.
+    A plain scikit-learn `Pipeline` fits its steps on all rows: the certified rows influence the
+    preprocessing, and the proof no longer covers it. This pipeline splits the rows first and fits the
+    preprocessing on the prior rows only.
 
     Parameters
     ----------
-    classifier : PBGNetClassifier or PBGDClassifier, default=None
-        Fitted on the preprocessed table; `PBGNetClassifier()` unless given.
+    classifier : PBGNetClassifier, PBGNetMultilabelClassifier or PBGDClassifier, default=None
+        Fitted on the preprocessed table. Default: `PBGNetClassifier()`.
     preprocessor : TablePreprocessor, default=None
-        Fitted on the prior rows; `TablePreprocessor()` unless given.
+        Fitted on the prior rows. Default: `TablePreprocessor()`.
     prior_fraction : float, default=None
-        Share of the rows set apart for preprocessing and prior; the classifier's own unless given, or
-        one half.
+        Share of the rows used as prior rows. Default: that of the classifier, or one half.
 
     Attributes
     ----------
@@ -53,15 +53,17 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
     classifier_ : PBGNetClassifier or PBGDClassifier
         Fitted on the preprocessed table.
     certificate_ : Certificate
+        What is proved about the pipeline.
     certified_model_ : CertifiedModel
-        Preprocessing, network, certificate and split, to save and to verify.
+        Preprocessing, network, certificate and split, ready to save and verify.
     history_ : list of dict
+        One record per epoch or iteration of training.
     classes_ : ndarray of shape (n_classes,)
+        All labels given to fit.
     n_features_in_ : int
-        Columns of the table given to fit.
+        Number of columns of the table given to fit.
     feature_names_in_ : ndarray of str
-        Their names, where it had any.
-        Where the table has column names.
+        Their names, if it had any.
 
     Examples
     --------
@@ -111,25 +113,25 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         X : DataFrame or array-like of shape (n_samples, n_features)
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,)
-            Labels of two classes or more, none missing; `PBGDClassifier` takes two. For
-            `PBGNetMultilabelClassifier` a matrix of 0 and 1.
+            Labels of two or more classes, none missing; `PBGDClassifier` supports two. For
+            `PBGNetMultilabelClassifier`, a matrix of 0 and 1.
         prior_rows : array-like of int or bool, or SplitRecord, optional
-            Rows for preprocessing and prior, instead of a random draw: indices, or a mask over all rows.
-            Choose them without looking at anything in the rows, neither labels nor features: the others are
-            certified, and must still be draws from the distribution. A choice by what the rows hold breaks
-            the certificate, and no program can tell: it is taken on trust. Or a rule that `verify` repeats,
-            by a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
+            The prior rows, instead of a random draw: indices, or a mask over all rows.
+            Choose them without looking at the content of the rows, neither labels nor features: the other
+            rows are certified and must still be independent draws. A choice that depends on their content
+            invalidates the certificate, and no program can detect that. Or pass a rule that `verify` can
+            repeat, based on a column of X: ``by_hash_of("customer_id")``, ``earliest_by("day")``.
         groups : str, or array-like of shape (n_samples,), optional
-            Also bound the error rate in each group, from above and from below, and the largest difference
-            between two groups; all of it shares delta, and is counted: the route "held-out". The name of a
-            column of X, or the group of each row; missing values are a group of their own. Settle which
-            groups there are without looking at labels.
+            Also bound the error rate in each group, from above and below, and the largest difference
+            between two groups. All bounds share delta. Requires the certificate "held-out". Pass the name of
+            a column of X, or the group of each row; missing values form a group. Decide which groups there
+            are without looking at the labels.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
         if sparse.issparse(X):
             raise DtypeError(
-                "A sparse matrix needs no such preprocessing: give it to PBGNetClassifier directly."
+                "A sparse matrix does not need this preprocessing: pass it to PBGNetClassifier directly."
             )
         table = as_table(X)
         classifier = clone(self.classifier) if self.classifier is not None else PBGNetClassifier()
@@ -211,21 +213,22 @@ def make_certified_pipeline(
     prior_fraction: float | None = None,
     **settings: Any,
 ) -> CertifiedPipeline | HeldOutPipeline:
-    """Make a pipeline whose preprocessing is inside the proof; what is not given is made with its defaults.
+    """Make a pipeline that preprocesses a table and fits a classifier, both covered by a certificate.
 
     Parameters
     ----------
     classifier : classifier, str, or list of these, optional
-        `PBGNetClassifier` or another of ours: a `CertifiedPipeline`. Any other classifier, its name in
-        `pbgnet.choices.CLASSIFIERS`, or a list of candidates: a `HeldOutPipeline`.
+        A classifier of pbgnet gives a `CertifiedPipeline`; the default is `PBGNetClassifier()`. Any other
+        classifier, a name in `pbgnet.choices.CLASSIFIERS`, or a list of candidates gives a
+        `HeldOutPipeline`.
     preprocessor : TablePreprocessor, optional
-        For a `HeldOutPipeline` also any transformer, or "passthrough".
+        For a `HeldOutPipeline`, also any transformer, or "passthrough".
     prior_fraction : float, optional
-        Share of the rows set apart for preprocessing and prior, or fit.
+        Share of the rows used as prior rows, for preprocessing and training.
     **settings
-        Of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `per_label`, `max_error`,
-        `coverage`, `n_models`, `random_state`.
-        Our own classifiers have them themselves.
+        Parameters of a `HeldOutPipeline`: `confidence`, `class_conditional`, `confusion`, `per_label`,
+        `max_error`, `coverage`, `n_models`, `random_state`. The classifiers of pbgnet have their own; set
+        them there.
 
     Examples
     --------
@@ -241,7 +244,10 @@ def make_certified_pipeline(
             settings["prior_fraction"] = prior_fraction
         return HeldOutPipeline(classifier, preprocessor=preprocessor, **settings)
     if settings:
-        raise OptionError(f"{', '.join(sorted(settings))}: set it in the classifier itself.")
+        raise OptionError(
+            f"A pipeline around a classifier takes no {', '.join(sorted(settings))}: set it on "
+            "the classifier itself."
+        )
     return CertifiedPipeline(
         PBGNetClassifier() if classifier is None else classifier,
         preprocessor=TablePreprocessor() if preprocessor is None else preprocessor,

@@ -22,8 +22,8 @@ def check_learnable(labels: NDArray[Any]) -> None:
     n_classes = len(set(labels.tolist())) if labels.ndim == 1 else 2
     if len(labels) == 0 or n_classes < 2:
         raise DomainError(
-            f"The {len(labels)} prior rows hold {n_classes} class(es); two are needed to learn from. Set "
-            "more rows apart."
+            f"The {len(labels)} prior rows contain {n_classes} class(es); at least two are needed "
+            "for training. Set more rows apart by raising prior_fraction."
         )
 
 
@@ -52,7 +52,7 @@ class Folds:
         compared = []
         for candidate in candidates:
             n_errors = 0
-            for fitted, rows in self._fits(candidate, "to compare candidates on"):
+            for fitted, rows in self._fits(candidate, "to compare the candidates"):
                 answers = fitted.predict(take_rows(self.table, rows))
                 n_errors += int(wrong_rows(answers, self.labels[rows]).sum())
             compared.append(CandidateRecord(told(candidate), n_errors))
@@ -61,7 +61,7 @@ class Folds:
     def scores(self, candidate: Any) -> RowScores:
         """Return how sure a classifier is of rows that it was not fitted on."""
         parts = []
-        for fitted, rows in self._fits(candidate, "to tell where it is sure"):
+        for fitted, rows in self._fits(candidate, "to measure how confident the classifier is"):
             quantity = score_quantity(None, fitted)
             parts.append(measure_scores(quantity, None, fitted, take_rows(self.table, rows)))
         return RowScores(parts[0].quantity, np.concatenate([part.values for part in parts]))
@@ -70,7 +70,9 @@ class Folds:
         """Fit without each fold, and return each fit with the rows of its fold."""
         for learned, held_out in self.parts:
             if self.labels.ndim == 1 and len(set(self.labels[learned].tolist())) < 2:
-                raise DomainError(f"There are too few prior rows of one class {what}.")
+                raise DomainError(
+                    f"One class has too few prior rows {what}. Set more rows apart by raising prior_fraction."
+                )
             fitted = FittedClassifier(
                 candidate, self.preprocessor, take_rows(self.table, learned), self.labels[learned]
             )

@@ -54,12 +54,7 @@ from pbgnet.estimators.wrapped import (
     told,
     with_seed,
 )
-from pbgnet.exceptions import (
-    DuplicateRowsWarning,
-    LabelError,
-    OptionError,
-    UnseenCategoryWarning,
-)
+from pbgnet.exceptions import DuplicateRowsWarning, LabelError, OptionError, UnseenCategoryWarning
 from pbgnet.preprocessing import as_table, column_names, take_rows
 from pbgnet.stages import announce
 
@@ -78,57 +73,56 @@ def _answers_by(method: str) -> Any:
 
 
 class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Any classifier, fitted with its preprocessing on rows set apart, certified by a count on the others.
+    """Fit any classifier and its preprocessing on some rows, and certify it by its errors on the others.
 
-    The rows are set apart as by `CertifiedPipeline`: drawn from the seed and the rows as a set, or as
-    `prior_rows` says. The errors on all other rows bound the error rate by the limit of Clopper and Pearson.
-    Several candidates are compared by cross-validation inside the rows set apart, which costs no confidence.
+    The prior rows are chosen as in `CertifiedPipeline`: at random, or by `prior_rows`. The errors on the
+    certified rows bound the error rate by the Clopper-Pearson limit. Several candidates are compared by
+    cross-validation within the prior rows, which costs no confidence.
 
-    The classifier itself is not stored by `save`, for that would take a pickle, which is no safe file: the
-    folder holds the certificate and the answers. It is yours to keep.
+    `save` does not store the classifier, because that would require a pickle, which is not a safe file
+    format. The folder contains the certificate and the predictions; keep the classifier yourself.
 
     Parameters
     ----------
     classifier : classifier, str, or list of these, default=None
-        Anything with `fit` and `predict`, or a name in `pbgnet.choices.CLASSIFIERS`;
-        "hist_gradient_boosting" unless given. Of a list, the one with fewest errors in cross-validation.
+        Anything with `fit` and `predict`, or a name in `pbgnet.choices.CLASSIFIERS`. Default:
+        "hist_gradient_boosting". From a list, the one with the fewest errors in cross-validation is chosen.
     preprocessor : TablePreprocessor, transformer, "passthrough" or None, default=None
-        Fitted on the rows set apart. None, or a `TablePreprocessor` with ``numbers="auto"``, gives each
-        classifier the table as it wants it: to gradient boosting numbers as they are and categories as such,
-        to trees numbers as they are and one-hot categories, to others standardised numbers; a `Pipeline`,
-        which has its own steps, gets the table itself.
+        Fitted on the prior rows. None, or a `TablePreprocessor` with ``numbers="auto"``, encodes the table to
+        suit the classifier: numbers and categories as they are for gradient boosting, numbers as they are and
+        one-hot categories for trees, standardised numbers for others. A `Pipeline`, which has its own steps,
+        receives the table itself.
     prior_fraction : float, default=0.5
-        Share of the rows set apart.
+        Share of the rows used as prior rows.
     confidence : float, default=0.95
+        Probability with which the certificate holds, over the draw of the certified rows.
     class_conditional : bool, default=False
-        Also bound the error rate among the rows of each class, which shares delta.
+        Also bound the error rate in each class. All bounds then share delta.
     confusion : bool, default=False
-        Also bound how often the rows of each class are answered with each other class, and the error rate of
-        each class; all of these share delta.
+        Also bound how often each class is mistaken for each other class. All bounds then share delta.
     per_label : bool, default=False
-        Of several labels, also bound the error rate of each, which shares delta.
+        With several labels, also bound the error rate of each. All bounds then share delta.
     max_error, coverage : float, default=None
-        Answer only where sure, as in `PBGNetClassifier`; for a classifier with `predict_proba` or
-        `decision_function`. Thresholds are placed by its scores in cross-validation inside the rows set
-        apart.
+        Only answer when confident, as in `PBGNetClassifier`; for a classifier with `predict_proba` or
+        `decision_function`. Thresholds come from cross-validation within the prior rows.
     n_models : int, default=1
-        Number of fits among which you choose by looking at their certificates; each pays a share of delta.
+        Number of fits among which you choose by their certificates; they share delta.
     random_state : int, RandomState or None, default=None
-        Of the split, the folds, and of classifiers that have none.
+        Seed of the split and the folds, and of classifiers without a seed of their own.
 
     Attributes
     ----------
     classifier_ : classifier
-        Fitted on the rows set apart, after preprocessing.
+        Fitted on the preprocessed prior rows.
     certified_predictions_ : CertifiedPredictions
-        Certificate, answers and split, to save and to verify.
+        Certificate, predictions and split, ready to save and verify.
     certificate_ : Certificate
     prior_rows_, certified_rows_ : ndarray of int64
     classes_ : ndarray
     n_features_in_ : int
-        Columns of the table given to fit.
+        Number of columns of the table given to fit.
     feature_names_in_ : ndarray of str
-        Where the table has column names.
+        Their names, if it had any.
 
     Examples
     --------
@@ -205,20 +199,20 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         groups: str | ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
-        """Set rows apart, choose and fit on them, and count errors on the others.
+        """Fit on the prior rows and count the errors on the certified rows.
 
         Parameters
         ----------
         X : DataFrame, array-like or scipy sparse matrix of shape (n_samples, n_features)
             Numbers, strings, booleans, categories, with or without missing values.
         y : array-like of shape (n_samples,), or (n_samples, n_labels)
-            Labels of two classes or more, none missing. For rows that may have several labels a matrix of 0
-            and 1, or a table of them that names the labels; the classifier must take such.
+            Labels of two or more classes, none missing. For several labels per row, a matrix of 0 and 1, or
+            a table of them whose columns name the labels; the classifier must support this.
         prior_rows : array-like of int or bool, or SplitRecord, optional
-            Rows to set apart, instead of a random draw; see `CertifiedPipeline.fit`.
+            The prior rows, instead of a random draw; see `CertifiedPipeline.fit`.
         groups : str, or array-like of shape (n_samples,), optional
-            Also bound the error rate in each group, from above and from below, and the largest difference
-            between two groups, all of which share delta; see `CertifiedPipeline.fit`.
+            Also bound the error rate in each group, from above and below, and the largest difference
+            between two groups; see `CertifiedPipeline.fit`.
         """
         announce("preparing")
         refuse_fit_parameters(refused)
@@ -231,7 +225,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         check_classification_targets(rows.labels)
         if not several_labels and len(found := np.unique(rows.labels)) < 2:
             raise LabelError(
-                f"The labels hold {len(found)} class only ({found}); two are needed to learn from."
+                f"The labels contain only {len(found)} class ({found}); at least two are needed."
             )
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
         candidates = [with_seed(candidate, seeds[1]) for candidate in self._candidates(several_labels)]
@@ -296,20 +290,23 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         given = DEFAULT if self.classifier is None else self.classifier
         listed: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
         if not listed:
-            raise OptionError("There is no classifier in the list; give at least one.")
+            raise OptionError("The list of classifiers is empty; pass at least one.")
         made = [make_classifier(item, several_labels) if isinstance(item, str) else item for item in listed]
         for candidate in made:
             if isinstance(candidate, CertifiedClassifier):
                 raise OptionError(
-                    f"{type(candidate).__name__} sets rows apart itself: give it to make_certified_pipeline "
-                    "alone, not in a list."
+                    f"{type(candidate).__name__} sets rows apart itself: pass it to "
+                    "make_certified_pipeline on its own, not in a list."
                 )
             if not (hasattr(candidate, "fit") and hasattr(candidate, "predict")):
-                raise OptionError(f"A classifier must have fit and predict, got {type(candidate).__name__}.")
+                raise OptionError(
+                    f"A classifier must have the methods fit and predict; {type(candidate).__name__} does "
+                    "not."
+                )
             if several_labels and not takes_several_labels(candidate):
                 raise OptionError(
-                    f"{type(candidate).__name__} answers with one label per row. For several, wrap it in "
-                    "MultiOutputClassifier of sklearn.multioutput, which fits one for each label."
+                    f"{type(candidate).__name__} predicts one label per row. For several labels, wrap it "
+                    "in sklearn.multioutput.MultiOutputClassifier, which fits one classifier per label."
                 )
         return made
 

@@ -28,68 +28,69 @@ from pbgnet.training import FitResult, fit_ensemble
 
 
 class PBGNetMultilabelClassifier(CertifiedClassifier):
-    """Binary activated networks that tell which of several labels a row has, with a certificate.
+    """Ensemble of networks with binary activations that predicts several labels per row, with a certificate.
 
-    One ensemble of networks has an output for each label, all from the same hidden layers. It is trained by
-    the log loss, a mean over labels, on a part of the rows, and what it gets wrong is counted on the others.
-    The certificate bounds the share of rows with any wrong label, the error rate of scikit-learn's subset
-    accuracy, and the Hamming loss, the share of wrong labels.
+    The networks have one output per label and share their hidden layers. They are trained on the prior rows
+    with the log loss, averaged over labels, and their errors are counted on the certified rows. The
+    certificate bounds the share of rows with any wrong label (1 minus scikit-learn's subset accuracy) and
+    the Hamming loss, the share of wrong labels.
 
     Parameters
     ----------
     hidden_layer_sizes : "auto", int or sequence of int, default="auto"
-        Neurons per hidden layer; empty for a linear classifier. "auto" is 20.
+        Neurons per hidden layer; empty for a linear classifier. "auto" means 20.
     confidence : float, default=0.95
         Probability with which the certificate holds, over the draw of the certified rows.
     prior_fraction : float, default=0.5
-        Share of the rows that the networks are trained on.
+        Share of the rows used as prior rows, which train the networks.
     n_members : int, default=5
-        Folds: each network is trained without one of them. The networks of the candidate that is best on
-        the folds, or of the best two, answer together: so many, or twice as many.
+        Number of folds: each network is trained without one of them. The networks of the candidate that
+        does best on the folds, or of the best two, form the ensemble.
     preprocessing : {"auto", "none"}, default="auto"
-        Whether numbers are cut into bins and scaled, as learned from the prior rows, as part of the model.
-        Sparse rows are used as they are.
+        Whether to bin and scale numbers, as learned from the prior rows, as part of the model. Sparse rows
+        are used as they are.
     certificate : {"auto", "seeger", "mixture", "vote", "held-out"}, default="auto"
-        The route to the bounds: "held-out", which is "auto", counts; the others are PAC-Bayes bounds on the
-        Hamming loss, from which the share of rows with any wrong label follows times the number of labels.
+        How the errors are bounded. "held-out", which is the meaning of "auto", counts them. The others are
+        PAC-Bayes bounds on the Hamming loss; times the number of labels, they bound the share of rows with
+        any wrong label.
     per_label : bool, default=False
-        Also bound the error rate of each label, for "held-out"; all bounds then share delta.
+        Also bound the error rate of each label, with "held-out". All bounds then share delta.
     constant : {"maurer", "paper"}, default="maurer"
         Constant of the kl bound: the exact one, or `2 sqrt(n)` as in the paper.
     n_priors : int, default=1
-        Number of such classifiers among which you select by looking at the certificates or at the certified
-        rows; see the Notes of `PBGNetClassifier`.
+        Number of classifiers among which you choose by looking at certificates or certified rows; see the
+        Notes of `PBGNetClassifier`.
     batch_size : int or "auto", default="auto"
-        Rows per step of Adam; "auto" is 32 to 256.
+        Rows per step of Adam; "auto" means 32 to 256.
     learning_rate : float, default=0.1
-        First learning rate of Adam, which falls to 0; half of it where rows are many.
+        Initial learning rate of Adam, which falls to 0; half of it if there are many rows.
     max_epochs : int, default=None
-        Epochs of Adam; unless given, enough for 1600 steps, and 40 at least.
+        Epochs of Adam. Default: enough for 1600 steps, and at least 40.
     weight_decay : float, default=None
-        L2 penalty; chosen by cross-validation unless given.
+        L2 penalty. Default: chosen by cross-validation.
     random_state : int, RandomState instance or None, default=None
-        Governs everything random: the split, the first weights, the batches.
+        Seed of everything random: the split, the initial weights, the batches.
     device : str, default="auto"
-        Where to train; "auto" takes a GPU where there is one. The fitted network is on the CPU.
+        Where to train; "auto" uses a GPU if there is one. The fitted network is always on the CPU.
     verbose : int, default=0
-        1 for a progress bar on a terminal.
+        1 shows a progress bar in a terminal.
 
     Attributes
     ----------
     certificate_ : Certificate
         What is proved about this classifier.
     certified_model_ : CertifiedModel
-        Network, certificate and split, to save and to verify.
+        Network, certificate and split, ready to save and verify.
     network_ : AggregatedNetwork
-        What predicts.
+        The networks that predict.
     history_ : list of dict
         One record per epoch of training.
     classes_ : ndarray of shape (n_labels,)
-        The names of the labels: those of the columns of y, or 0, 1 and so on.
+        Names of the labels: the column names of y, or 0, 1 and so on.
     n_features_in_ : int
-        Columns of the table given to fit.
+        Number of columns of the table given to fit.
     feature_names_in_ : ndarray of str
-        Only where X has column names that are all strings.
+        Their names, if all of them are strings.
 
     Examples
     --------
@@ -173,11 +174,11 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
         return tags
 
     def predict(self, X: Any) -> NDArray[np.int64]:  # noqa: N803
-        """Return 1 for each label the vote answers with, 0 for the others: shape (n_samples, n_labels)."""
+        """Predict which labels each row has: 0 or 1, shape (n_samples, n_labels)."""
         return super().predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the share of drawn networks that answer with each label; no calibrated probability.
+        """Return the share of sampled networks that predict each label; it is not a calibrated probability.
 
         Returns
         -------
@@ -187,7 +188,7 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
         return super().predict_proba(X)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the aggregate G of each label, in [-1, 1], above 0 where the vote answers with it.
+        """Return the aggregate G of each label, in [-1, 1], above 0 if the label is predicted.
 
         Returns
         -------

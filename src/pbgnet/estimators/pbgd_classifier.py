@@ -21,42 +21,51 @@ class PBGDClassifier(CertifiedClassifier):
     Parameters
     ----------
     objective : {"bound", "catoni"}, default="bound"
-        Minimise the kl bound itself, or Catoni's for a fixed C, which classifies better and is certified
-        by the kl bound all the same.
+        Minimise the kl bound itself, or Catoni's bound for a fixed C, which often classifies better. Either
+        way, the certificate is the kl bound.
     c : "cv" or float, default="cv"
-        The C of "catoni"; "cv" chooses it by cross-validation. The certificate does not depend on how.
+        The C of "catoni"; "cv" chooses it by cross-validation. The certificate does not depend on how it was
+        chosen.
     cv : int, default=5
-        Folds of the cross-validation.
+        Number of folds for cross-validation.
     confidence : float, default=0.95
         Probability with which the certificate holds, over the draw of the certified rows.
     constant : {"maurer", "paper"}, default="maurer"
         Constant of the bound: the exact one, or `2 sqrt(n)` as in the paper.
     class_conditional : bool, default=False
-        Also bound the error rate among rows of each class, which shares delta.
+        Also bound the error rate in each class. All bounds then share delta.
     n_restarts : int, default=3
         Starting points trained side by side: the prior, and random points around it.
     n_priors : int, default=1
-        Number of fits with different priors among which you select; see `PBGNetClassifier`. Fits of
-        this class on the same features share the prior zero and count as one.
+        Number of priors among which you choose; see the Notes of `PBGNetClassifier`. Fits of this class on
+        the same features all have the prior zero and count as one.
     max_iter : int, default=200
-        Most iterations of L-BFGS.
+        Maximum number of iterations of L-BFGS.
     random_state : int, RandomState instance or None, default=None
+        Seed of everything random: the folds and the starting points.
     device : str, default="auto"
+        Where to train; "auto" uses a GPU if there is one. The fitted network is always on the CPU.
     verbose : int, default=0
+        1 shows a progress bar in a terminal.
 
     Attributes
     ----------
     certificate_ : Certificate
+        What is proved about this classifier.
     certified_model_ : CertifiedModel
+        Network, certificate and split, ready to save and verify.
     network_ : AggregatedNetwork
+        The network that predicts.
     history_ : list of dict
+        One record per iteration of training.
     n_iter_ : int
-        Iterations of L-BFGS of the final training.
+        Number of L-BFGS iterations in the final training.
     classes_ : ndarray of shape (2,)
+        Both labels given to fit.
     n_features_in_ : int
-        Columns of the table given to fit.
+        Number of columns of the table given to fit.
     feature_names_in_ : ndarray of str
-        Their names, where it had any.
+        Their names, if it had any.
 
     References
     ----------
@@ -123,7 +132,8 @@ class PBGDClassifier(CertifiedClassifier):
         if len(inputs.classes) > 2:
             raise LabelError(
                 "Only binary classification is supported. The type of the target is multiclass "
-                f"({len(inputs.classes)} classes). Use PBGNetClassifier, which takes any number of classes."
+                f"({len(inputs.classes)} classes). Use PBGNetClassifier, which supports any number of "
+                "classes."
             )
         return inputs
 

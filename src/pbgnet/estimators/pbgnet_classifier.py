@@ -43,138 +43,138 @@ from pbgnet.training import (
 
 
 class PBGNetClassifier(CertifiedClassifier):
-    """Binary activated network trained by minimising a PAC-Bayes bound, with a certificate.
+    """Neural network with binary activations that comes with a certificate: a proved bound on its error rate.
 
     Parameters
     ----------
     hidden_layer_sizes : "auto", int or sequence of int, default="auto"
-        Neurons per hidden layer; empty for a linear classifier. "auto" is 20 for "ensemble", 50 where it has
-        more than 256 columns of numbers, and 10, as in the paper, for the others. Above a convolution "auto"
-        is none.
+        Neurons per hidden layer; empty for a linear classifier. "auto" means 20 for "ensemble" (50 if there
+        are more than 256 columns of numbers) and 10, as in the paper, for the other algorithms. With a
+        convolution, "auto" adds no further layer.
     algorithm : {"ensemble", "pbgnet_pre", "pbgnet", "pbgnet_l", "pbgnet_l_bnd", "mlp"}, default="ensemble"
-        "ensemble" trains several networks on a part of the rows by the log loss, choosing by cross-validation
-        among them what is best chosen so, and its errors are counted on the other rows: the best classifier
-        for most tables. The others are the paper's algorithms. "pbgnet_pre" trains the prior on a part of the
-        rows and minimises the bound on the others; "pbgnet" minimises it on all rows from a random prior;
+        "ensemble" trains several networks with the log loss on the prior rows, chooses their settings by
+        cross-validation there, and counts their errors on the certified rows. It is the best choice for most
+        tables. The others are the paper's algorithms. "pbgnet_pre" trains the prior on the prior rows and
+        minimises the bound on the certified rows; "pbgnet" minimises it on all rows from a random prior;
         "pbgnet_l" and "pbgnet_l_bnd" minimise the loss and select on validation rows or by the bound;
         "mlp" is a tanh network without a certificate.
     code : "auto", str, or matrix of shape (n_classes, n_outputs), default="auto"
         Which signs of the network's outputs stand for which class; see `pbgnet.networks.make_code`. Two
-        classes have one output. "auto" is "hadamard" for more: any two classes differ in more than half of
-        the outputs, of which there are at most twice as many as classes. "one-against-rest" has an output for
-        each class, "exhaustive" all there can be. A matrix has rows of signs -1 and 1 in the order of
-        `classes_`.
+        classes need one output. For more classes, "auto" means "hadamard": any two classes differ in about
+        half of the outputs, and there are at most twice as many outputs as classes. "one-against-rest" has
+        one output per class, "exhaustive" has every possible output. A matrix contains one row of signs -1
+        and 1 per class, in the order of `classes_`.
     confidence : float, default=0.95
         Probability with which the certificate holds, over the draw of the certified rows.
     aggregation : {"fourier", "monte_carlo", "enumeration"}, default="fourier"
-        How the aggregate is computed in training. It is certified by "fourier" in any case.
+        How the aggregate is computed during training. The certificate always uses "fourier".
     n_samples : int, default=100
-        Sign vectors per example of "monte_carlo", the paper's T.
+        Sign vectors per example for "monte_carlo", the paper's T.
     prior_fraction : float, default=0.5
-        Share of the rows that trains the prior ("ensemble", "pbgnet_pre").
+        Share of the rows used as prior rows ("ensemble", "pbgnet_pre").
     n_members : int, default=5
-        Folds of "ensemble": each network is trained without one of them. The networks of the candidate that
-        is best on the folds, or of the best two, answer together: so many, or twice as many.
+        Number of folds for "ensemble": each network is trained without one of them. The networks of the
+        candidate that does best on the folds, or of the best two, form the ensemble.
     class_weight : "balanced", dict or None, default=None
-        How much rows of each class count in training "ensemble", as in scikit-learn; scaled to a mean of 1.
-        It is used on the prior rows alone: the certificate speaks of the plain error rate all the same, which
-        it most often raises. See `class_conditional` for a bound that counts all classes alike.
+        Weight of the rows of each class when training "ensemble", as in scikit-learn; scaled to a mean of 1.
+        Only the prior rows are weighted. The certificate still bounds the plain error rate, which class
+        weights usually increase. For a bound that treats all classes alike, see `class_conditional`.
     preprocessing : {"auto", "none"}, default="auto"
-        Whether "ensemble" cuts numbers into bins and scales them, as learned from the prior rows, as part of
-        the model. Sparse rows, and those of the other algorithms, are used as they are.
+        Whether "ensemble" bins and scales numbers, as learned from the prior rows, as part of the model.
+        Sparse rows, and the rows of the other algorithms, are used as they are.
     image_shape : tuple of int, optional
-        (height, width[, channels]) of rows that are images; known if X is an array of images. Pixels are
-        divided by the largest of the prior rows, and not preprocessed otherwise; see docs/how-to/images.md.
+        (height, width[, channels]) of rows that are images; not needed if X is an array of images. Pixels
+        are divided by the largest value in the prior rows and not preprocessed otherwise; see
+        docs/how-to/images.md.
     convolution : (filters, kernel_size, stride), optional
-        A first layer of so many filters at each patch of an image; it reads whole images without.
+        First layer that applies this many filters to each patch of an image. Without it, the first layer
+        reads whole images.
     augmentation : "small", callable or None, default=None
-        How images of the prior rows are varied in each epoch: turned, stretched and shifted a little; or
-        ``f(images, generator)`` on tensors (n, height, width, channels).
+        How the images of the prior rows vary in each epoch. "small" rotates, stretches and shifts them a
+        little; a function ``f(images, generator)`` receives tensors (n, height, width, channels).
     prior_training : {"auto", "paper", "thorough"}, default="auto"
-        How "pbgnet_pre" trains its prior: 20 epochs of the linear loss as in the paper; or until it is good,
-        choosing among several ways on validation rows of its own, after which the bound is minimised by
-        L-BFGS alone. "auto" is "paper" for one output, and "thorough" for more: the linear loss is a poor
-        teacher of several classes. Several classes with ``certificate="vote"`` keep a thorough prior as it
+        How "pbgnet_pre" trains its prior. "paper" runs 20 epochs of the linear loss. "thorough" trains
+        longer, chooses among several methods on validation rows of its own, and then minimises the bound
+        with L-BFGS only. "auto" means "paper" for one output and "thorough" for several, where the linear
+        loss trains poorly. With several classes and ``certificate="vote"``, a thorough prior is kept as it
         is.
     solver : {"hybrid", "adam"}, default="hybrid"
-        How the bound is minimised: Adam with a ramped divergence and then L-BFGS on the exact bound,
-        or Adam as in the paper. The loss is always minimised by Adam.
+        How the bound is minimised: Adam with a ramped divergence followed by L-BFGS on the exact bound,
+        or Adam as in the paper. The loss is always minimised with Adam.
     objective : {"seeger", "catoni"}, default="seeger"
         The form of the bound that is minimised; "catoni" learns C along with the weights, as the
         paper does (solver "adam").
     constant : {"maurer", "paper"}, default="maurer"
         Constant of the bound: the exact one, or `2 sqrt(n)` as in the paper.
     certificate : {"auto", "seeger", "mixture", "vote", "held-out"}, default="auto"
-        The route to the bound on the error rate. "seeger" and "mixture" bound the linear loss and
-        double it; "vote" bounds the error rate of the vote through several networks; "held-out" counts
-        the errors of the prior's vote, which is then what predicts. "auto" computes "vote" and "held-out"
-        at half of delta each and deploys what has the smaller bound; without a trained prior it takes the
-        better of "seeger" and "mixture", at half of delta each. For "ensemble" it is "held-out".
+        How the error rate is bounded. "seeger" and "mixture" bound the linear loss and double it; "vote"
+        bounds the error rate of the vote through several networks; "held-out" counts the errors of the
+        prior's vote, which then makes the predictions. "auto" computes "vote" and "held-out" at half of
+        delta each and deploys the one with the smaller bound; without a trained prior, it takes the better
+        of "seeger" and "mixture" at half of delta each. For "ensemble", it is "held-out".
     class_conditional : bool, default=False
-        Also bound the error rate among rows of each class, and their mean, the balanced error rate; all rates
-        then share delta.
+        Also bound the error rate in each class, and their mean, the balanced error rate. All bounds then
+        share delta.
     confusion : bool, default=False
-        Also bound how often the rows of each class are answered with each other class, and the error rate of
-        each class; all of these share delta. For the route "held-out", as of "ensemble".
+        Also bound how often each class is mistaken for each other class, and the error rate of each class.
+        All bounds then share delta. Requires "held-out", as "ensemble" uses.
     max_error : float, default=None
-        Answer only where sure: certify a threshold from which as many rows are answered as can be with at
-        most this share of the answers wrong, and how many rows that is; all of it shares delta. For the
-        route "held-out". `predict_or_abstain` keeps to it, `predict` answers all rows.
+        Only answer when confident: certify a threshold above which at most this share of answers is wrong,
+        chosen to answer as many rows as possible, and bound how many rows that is. All bounds share delta.
+        Requires "held-out". `predict_or_abstain` applies the threshold; `predict` answers all rows.
     coverage : float, default=None
-        Instead of max_error: answer about this share of rows, with a bound on the error rate among them.
+        Instead of max_error: answer about this share of the rows, with a bound on their error rate.
     n_restarts : int, default=1
         Networks trained side by side from the same prior; the best one is kept. Costs no confidence.
     n_priors : int, default=1
-        Number of priors among which you select by looking at the certificates or at the certified rows:
-        see Notes.
+        Number of priors among which you choose by looking at certificates or certified rows; see Notes.
     batch_size : int or "auto", default="auto"
-        Rows per step of Adam; "auto" is 32 to 256 for "ensemble", and for the others the paper's choice, 32,
-        and 64 from 20 000 rows on. The hybrid solver, whose Adam only looks for a good basin of the bound,
-        takes 256 for that.
+        Rows per step of Adam. "auto" means 32 to 256 for "ensemble"; for the others it follows the paper:
+        32, or 64 from 20 000 rows. The hybrid solver uses 256 for its Adam phase.
     learning_rate : float, default=0.1
-        First learning rate of Adam, also for the prior of "pbgnet_pre"; that of "ensemble" falls to 0,
-        from half of it where rows are many and columns are not.
+        Initial learning rate of Adam, also for the prior of "pbgnet_pre". For "ensemble" it falls to 0, and
+        starts at half the value if there are many rows and few columns.
     max_epochs : int, default=None
-        Epochs of Adam, of the paper's algorithms at most so many. Unless given: for "ensemble" enough for
-        1600 steps, and 40 at least; 8 for the hybrid solver and 150 for Adam alone.
+        Epochs of Adam; for the paper's algorithms, the maximum. Default: for "ensemble", enough for 1600
+        steps and at least 40 epochs; 8 for the hybrid solver; 150 for Adam.
     weight_decay : float, default=None
-        L2 penalty. Unless given it is chosen by cross-validation for "ensemble", and on validation rows among
+        L2 penalty. Default: chosen by cross-validation for "ensemble", and on validation rows among
         0, 1e-4 and 1e-6 for "mlp", "pbgnet_l" and "pbgnet_l_bnd".
     random_state : int, RandomState instance or None, default=None
-        Governs everything random: the split, the prior, the batches, the samples.
+        Seed of everything random: the split, the prior, the batches, the samples.
     device : str, default="auto"
-        Where to train; "auto" takes a GPU where there is one. The fitted network is on the CPU.
+        Where to train; "auto" uses a GPU if there is one. The fitted network is always on the CPU.
     verbose : int, default=0
-        1 for a progress bar on a terminal.
+        1 shows a progress bar in a terminal.
 
     Attributes
     ----------
     certificate_ : Certificate
         What is proved about this classifier.
     certified_model_ : CertifiedModel
-        Network, certificate and split, to save and to verify; None for "mlp".
+        Network, certificate and split, ready to save and verify; None for "mlp".
     network_ : AggregatedNetwork or TanhNetwork
-        What predicts: the posterior, or the prior where the certificate speaks of its vote.
+        The network that predicts: the posterior, or the prior if the certificate is about its vote.
     history_ : list of dict
         One record per epoch or iteration of training.
     classes_ : ndarray of shape (n_classes,)
         All labels given to fit.
     n_features_in_ : int
-        Columns of the table given to fit.
+        Number of columns of the table given to fit.
     feature_names_in_ : ndarray of str
-        Their names, where it had any.
+        Their names, if it had any.
     prior_rows_, certified_rows_ : ndarray of int
         The split of the rows given to fit.
 
     Notes
     -----
-    For one prior the certificate holds for every posterior at once: `n_restarts`, `solver`, `objective`
-    and `max_epochs` of the paper's algorithms may be chosen freely after looking at certificates
-    (`certificate` may not: "auto" pays for what it looks at). Every further *prior* that could have been
+    For a given prior, the certificate holds for all posteriors simultaneously. With the paper's algorithms,
+    you can therefore choose `n_restarts`, `solver`, `objective` and `max_epochs` freely after looking at
+    certificates (but not `certificate`: "auto" pays for what it tries). Every further *prior* you could have
     chosen costs confidence: other hidden layers, codes, seeds, prior fractions or rows, and for "ensemble"
-    and "pbgnet_pre" everything else that trains the prior: `learning_rate`, `batch_size`, `augmentation`
-    and so on; for "ensemble", which is its own prior, `max_epochs` too. If you compare k such fits, or let
-    `GridSearchCV` compare them on rows that are certified afterwards, set ``n_priors=k`` in all of them.
+    and "pbgnet_pre" everything else that trains the prior, such as `learning_rate`, `batch_size` and
+    `augmentation`; for "ensemble", which is its own prior, also `max_epochs`. If you compare k such fits, or
+    let `GridSearchCV` compare them on rows that are certified afterwards, set ``n_priors=k`` in all of them.
 
     References
     ----------
@@ -305,12 +305,14 @@ class PBGNetClassifier(CertifiedClassifier):
         if self._is_ensemble():
             return self._learn_ensemble(table, seeds)
         if self.class_weight is not None:
-            raise OptionError(f"class_weight is for 'ensemble', not for {self.algorithm!r}; leave it out.")
+            raise OptionError(
+                f"class_weight only applies to algorithm='ensemble', not to {self.algorithm!r}; remove it."
+            )
         algorithm = ALGORITHMS[self.algorithm]
         if algorithm.minimises_bound and self.weight_decay is not None:
             raise OptionError(
-                f"weight_decay has no effect on {self.algorithm!r}, whose penalty is the divergence; "
-                "leave it out."
+                f"weight_decay has no effect with algorithm={self.algorithm!r}, which is regularised "
+                "by the KL divergence; remove it."
             )
         device = choose_device(self.device)
         layout = self._layout(table, seeds[1])

@@ -64,7 +64,10 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
         """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the aggregate G in [-1, 1] for two classes, above 0 for the second; for more, all scores.
+        """Return how strongly the network favours each class.
+
+        For two classes, the aggregate G in [-1, 1], above 0 for the second class. For more classes, one score
+        per class.
 
         Parameters
         ----------
@@ -84,25 +87,25 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
 
     @property
     def prior_rows_(self) -> NDArray[np.int64]:
-        """Rows given to fit that trained the prior."""
+        """Indices of the rows that trained the prior, among those given to fit."""
         return self._require_certificate().prior_rows
 
     @property
     def certified_rows_(self) -> NDArray[np.int64]:
-        """Rows given to fit that the certificate speaks of."""
+        """Indices of the rows that the certificate is computed on, among those given to fit."""
         return self._require_certificate().certified_rows
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the class the vote answers with, for each row."""
+        """Predict the class of each row."""
         output = self.output(X)
         return self.inputs_.answers(output)
 
     def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the class of each row that the certificate lets the vote answer, and None for the others.
+        """Predict the class of each row where the classifier is confident enough, and None for the others.
 
-        For a fit with `max_error` or `coverage`. An array of objects, in which a row without an answer cannot
-        be taken for one that has it. `predict` goes on to answer all rows: scores, searches and pipelines of
-        scikit-learn need a label for each.
+        Requires a fit with `max_error` or `coverage`. Returns an array of objects, so that a row without an
+        answer cannot be mistaken for one with an answer. `predict` still answers all rows, because
+        scikit-learn's scores, searches and pipelines need a label for each.
         """
         threshold = self.certificate_.require_selection()
         return self.inputs_.sure_answers(self.output(X), threshold)
@@ -110,9 +113,10 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return a share for each class; it is not a calibrated probability.
 
-        For two classes (1 - G) / 2 and (1 + G) / 2: the share of networks drawn from the posterior that
-        answer so; with two or more hidden layers, of the paper's tree networks (Section 4), not of plain
-        ones. For more classes, softmax of the scores times a temperature that was chosen on the prior rows.
+        For two classes, (1 - G) / 2 and (1 + G) / 2: the share of networks sampled from the posterior that
+        predict the class. With two or more hidden layers, these are the paper's tree networks (Section 4),
+        not plain ones. For more classes, the softmax of the scores times a temperature that was chosen on
+        the prior rows.
 
         Returns
         -------
@@ -130,16 +134,16 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
     ) -> VerificationReport:
         """Recompute every number of the certificate from the table that was given to fit.
 
-        Groups are needed where they were given row by row, not by a column.
+        Pass groups if you gave fit the group of each row instead of the name of a column.
         """
         return verify(self._require_certificate(), X, y, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Write the certified model into a folder, for `pbgnet.certificates.load_model`."""
+        """Save the certified model in a folder; `pbgnet.load_model` loads it."""
         save_model(self._require_certificate(), folder, overwrite=overwrite)
 
     def _require_certificate(self) -> CertifiedModel:
         check_is_fitted(self)
         if self.certified_model_ is None:
-            raise UncertifiedError("This algorithm has no certificate; choose one of the pbgnet algorithms.")
+            raise UncertifiedError("algorithm='mlp' gives no certificate; choose another algorithm.")
         return self.certified_model_

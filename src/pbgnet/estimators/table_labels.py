@@ -16,14 +16,14 @@ def check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
     """Return the labels of a table that is large enough to be split, none of them missing."""
     check_readable("y", y)
     if getattr(table, "ndim", 2) != 2 or table.shape[1] == 0:
-        raise ShapeError(f"Expected a table of rows and columns, got shape {tuple(table.shape)}.")
+        raise ShapeError(f"Expected a two-dimensional table (rows, columns), got shape {tuple(table.shape)}.")
     labels: NDArray[Any] = column_or_1d(np.asarray(y))
     n = table.shape[0]
     if len(labels) != n:
         raise ShapeError(f"The table has {n} rows but there are {len(labels)} labels.")
     missing = sum(1 for label in labels.tolist() if label is None or label != label)
     if missing:
-        raise LabelError(f"{missing} of {n} labels are missing; drop those rows.")
+        raise LabelError(f"{missing} of {n} labels are missing; drop those rows first.")
     return labels
 
 
@@ -36,6 +36,6 @@ def classes_of(y: NDArray[Any]) -> Classes:
         check_classification_targets(y)
     if len(found) < 2:
         raise LabelError(
-            f"The labels hold 1 class only ({found.tolist()}); a classifier needs rows of two or more."
+            f"The labels contain only one class ({found.tolist()}); a classifier needs at least two."
         )
     return Classes(tuple(found.tolist()))

@@ -124,11 +124,11 @@ class OnnxClassifier(ShippedClassifier):
         """Return rows dense in the precision of the file."""
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if not np.isfinite(dense).all():
-            raise DomainError("The rows hold NaN or infinity. Impute or drop such rows.")
+            raise DomainError("The rows contain NaN or infinity. Impute or drop those rows.")
         with np.errstate(over="ignore"):
             numbers = np.ascontiguousarray(dense, dtype=self.metadata.dtype)
         if not np.isfinite(numbers).all():
-            raise DomainError("A number is too large for a file in float32; export in float64.")
+            raise DomainError("A number is too large for a model in float32; export the model in float64.")
         return numbers
 
 
@@ -138,7 +138,7 @@ def _check_inputs(session: Any, metadata: Metadata) -> None:
     for entry in session.get_inputs():
         found = {"tensor(float)": "float32", "tensor(double)": "float64"}.get(entry.type)
         if entry.name == "x" and found != stated:
-            raise DamagedFileError(f"It takes numbers in {found or entry.type}, but says {stated}.")
+            raise DamagedFileError(f"The file expects numbers in {found or entry.type}, but says {stated}.")
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

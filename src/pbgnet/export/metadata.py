@@ -20,19 +20,20 @@ SEAL = re.compile(FILE_SEAL.encode() + rb"\x12\x40([0-9a-f]{64})")
 
 COVERS = {
     "aggregate": (
-        "The certificate covers the vote, which is the label this file answers with, up to rounding: it may "
-        "differ from the certified one where two classes tie to within the precision of the file."
+        "The certificate covers the vote, which is the label this file predicts, up to "
+        "rounding: it may differ from the certified label where two classes tie to within "
+        "the precision of the file."
     ),
     "sign": (
-        "The certificate covers the vote of the aggregate, and not this file, which holds the plain "
-        "sign network with the same weights, or the mean of one per member. Certify it through its "
-        "disagreement with the vote."
+        "The certificate covers the vote of the aggregate, not this file, which contains the "
+        "plain sign network with the same weights (or the mean of one per member). Certify "
+        "this file through its disagreement with the vote."
     ),
 }
 OF_THIS_FILE = "The certificate covers this file, through its disagreement with a certified vote."
 ANSWERS_ALL = (
-    " This file answers all rows: whoever runs it must leave out those whose score is below the certified "
-    "threshold, for what is claimed of answered rows to hold."
+    " This file predicts a label for every row: to use what is certified about answered "
+    "rows, leave out the rows whose score is below the certified threshold."
 )
 NO_CERTIFICATE = "There is no certificate: nothing is proved about this network."
 
@@ -90,8 +91,8 @@ class Metadata:
         found = texts.get("format"), texts.get("format_version")
         if found != (FORMAT, FORMAT_VERSION):
             raise DamagedFileError(
-                f"It is not {FORMAT!r} of version {FORMAT_VERSION}, but {found[0]!r:.60} of version "
-                f"{found[1]!r:.20}."
+                f"The file is not {FORMAT!r} of version {FORMAT_VERSION}, but {found[0]!r:.60} of "
+                f"version {found[1]!r:.20}."
             )
         try:
             numeric, text = (_columns(texts, key) for key in ("numeric_columns", "text_columns"))
@@ -111,14 +112,14 @@ class Metadata:
                 certificate=texts["certificate"],
             )
         except (KeyError, TypeError, ValueError, PBGNetError) as error:
-            raise DamagedFileError(f"What it says of itself cannot be read: {error!s:.120}") from error
+            raise DamagedFileError(f"The description of the file cannot be read: {error!s:.120}") from error
 
 
 def _columns(texts: dict[str, str], key: str) -> tuple[str, ...] | None:
     """Read the names of columns, or null."""
     names = parse_json(texts[key])
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise DamagedFileError(f"{key} must be a list of texts or null, got {names!r:.60}.")
+        raise DamagedFileError(f"{key} must be a list of texts, or null, got {names!r:.60}.")
     return None if names is None else tuple(names)
 
 
@@ -142,9 +143,9 @@ def check_seal(content: bytes) -> None:
     """Raise `DamagedFileError` unless a file is as it was written."""
     found = SEAL.search(content)
     if found is None:
-        raise DamagedFileError("It was not written by pbgnet, or is cut off.")
+        raise DamagedFileError("The file was not written by pbgnet, or is incomplete.")
     if hashlib.sha256(_with_seal(content, UNSEALED)).hexdigest() != found[1].decode():
-        raise DamagedFileError("It is not as it was written; export the model again.")
+        raise DamagedFileError("The file was changed after it was written; export the model again.")
 
 
 def _with_seal(content: bytes, fingerprint: str) -> bytes:

@@ -112,9 +112,9 @@ def export_onnx(
     check_kind("overwrite", overwrite, bool)
     target = as_path(path)
     if target.is_dir():
-        raise OutputExistsError(f"{target} is a folder; give the name of a file.")
+        raise OutputExistsError(f"{target} is a folder; pass the name of a file.")
     if target.exists() and not overwrite:
-        raise OutputExistsError(f"{target} exists already; choose another place, or overwrite it on purpose.")
+        raise OutputExistsError(f"{target} exists already; choose another name, or pass overwrite=True.")
     inputs = model.inputs if isinstance(model, CertifiedModel) else Inputs(Classes((-1, 1)))
     source = _source(model, network)
     inputs.check_size(source.architecture.n_features, source.architecture.n_outputs)
@@ -126,7 +126,7 @@ def export_onnx(
         content = _assemble(_draw(written, inputs, dtype), metadata, opset)
     except UnicodeEncodeError as error:
         raise DomainError(
-            f"A class, column or category is a text that ONNX files cannot hold: {error}. Rename it."
+            f"A class, column or category contains text that an ONNX file cannot store: {error}. Rename it."
         ) from error
     return write_whole(target, seal_file(content))
 
@@ -154,7 +154,7 @@ def _written(
     """Return the network to write: float64 on the CPU, its weights rounded to the precision of the file."""
     weights = [weight.detach().cpu().to(DTYPES[dtype]).double() for weight in source.weights]
     for k, weight in enumerate(weights):
-        check_finite(f"weights[{k}]", weight, f"It cannot be exported in {dtype}.")
+        check_finite(f"weights[{k}]", weight, f"The network cannot be exported in {dtype}.")
     sizes = source.architecture
     if network == "sign":
         return SignNetwork(weights, intercept=sizes.intercept, patches=sizes.patches)
@@ -170,11 +170,13 @@ def _check_sign_network(model: object, network: str) -> SignNetwork:
     """Return what is to be exported if it is one sign network, asked for as such."""
     if not isinstance(model, SignNetwork):
         raise DtypeError(
-            "Only a CertifiedModel, an AggregatedNetwork or a SignNetwork can be exported, got "
-            f"{type(model).__name__}; of a fitted estimator, export its certified_model_."
+            "Expected a CertifiedModel, an AggregatedNetwork or a SignNetwork, got "
+            f"{type(model).__name__}; for a fitted estimator, export its certified_model_."
         )
     if network != "sign":
-        raise OptionError("A SignNetwork has no aggregate; export the AggregatedNetwork, or network='sign'.")
+        raise OptionError(
+            "A SignNetwork has no aggregate; export the AggregatedNetwork, or pass network='sign'."
+        )
     if model.architecture.replicas:
         raise ShapeError(
             f"The network has replica axes {model.architecture.replicas}; export one network at a time."
@@ -218,8 +220,8 @@ def _check_certificate(model: object, certificate: Certificate | None) -> Certif
     subject = certificate.subject
     if own is None or not isinstance(subject, DisagreementSubject) or subject.reference.seal != own.seal:
         raise OptionError(
-            "certificate must come from certify_by_disagreement with the vote of this very model; without "
-            "one, the file carries the model's own."
+            "certificate must come from certify_by_disagreement with the vote of this same "
+            "model; without it, the file carries the certificate of the model."
         )
     return certificate
 
@@ -230,13 +232,14 @@ def _check_counted(certificate: Certificate, written: ExportedNetwork) -> None:
     counted = subject.exported if isinstance(subject, DisagreementSubject) else None
     if counted is None:
         raise OptionError(
-            "The certificate does not say which classifier was counted; hand the OnnxClassifier of the file "
-            "to certify_by_disagreement, not a function."
+            "The certificate does not record which classifier was counted; pass the "
+            "OnnxClassifier of the file to certify_by_disagreement, not a function."
         )
     if counted != written.fingerprint():
         raise OptionError(
-            f"The certificate speaks of another classifier than the {written.network} network of this model "
-            f"in {written.dtype}; count the disagreements of this one, or export the one that was counted."
+            f"The certificate belongs to another classifier, not to the {written.network} network "
+            f"of this model in {written.dtype}; count the disagreements of this classifier, or "
+            "export the one that was counted."
         )
 
 

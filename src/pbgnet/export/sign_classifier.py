@@ -60,7 +60,7 @@ class SignClassifier(ShippedClassifier):
         sizes = certified.network.architecture
         weights = [weight.detach().cpu().to(self._precision) for weight in certified.network.weights]
         for k, weight in enumerate(weights):
-            check_finite(f"weights[{k}]", weight, f"It cannot be held in {dtype}.")
+            check_finite(f"weights[{k}]", weight, f"The network cannot be stored in {dtype}.")
         self.network = SignNetwork(weights, intercept=sizes.intercept, patches=sizes.patches)
 
     @torch.no_grad()

@@ -125,8 +125,9 @@ def _chosen(device_type: str, index: int | None) -> str:
         problem = PROBES[preferred](torch.device(place))
     if preferred is None or problem is not None:
         warnings.warn(
-            f"Training and evaluation run on plain PyTorch, slower by a factor of 3 to 20: {problem}. Set "
-            f"{ENVIRONMENT_VARIABLE}=torch to choose that and silence this warning.",
+            "Training and evaluation use plain PyTorch, which is 3 to 20 times slower: "
+            f"{problem}. Set {ENVIRONMENT_VARIABLE}=torch to choose plain PyTorch and silence "
+            "this warning.",
             SlowKernelWarning,
             stacklevel=2,
         )

@@ -14,7 +14,7 @@ import numba
 from pbgnet.exceptions import DamagedCacheWarning
 from pbgnet.stages import remark
 
-COMPILED = "kernels are compiled for this processor, once; that takes up to a minute"
+COMPILED = "compiling kernels for this processor, once; this takes up to a minute"
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,8 +70,9 @@ def _attempt(cache: Any, write: Callable[..., None], *arguments: Any) -> None:
 
 def _tell(cache: Any, what: str, error: Exception) -> None:
     warnings.warn(
-        f"The compiled kernels in {cache.cache_path} {what} ({type(error).__name__}: {error!s:.80}). They "
-        "are compiled anew, which takes some seconds; remove that folder if it happens again.",
+        f"The compiled kernels in {cache.cache_path} {what} ({type(error).__name__}: "
+        f"{error!s:.80}). They are compiled again, which takes some seconds; remove that "
+        "folder if this happens again.",
         DamagedCacheWarning,
         stacklevel=2,
     )

@@ -87,30 +87,30 @@ class ChangeState(Record):
 
 
 class ChangeDetector:
-    """Whether rows still come from where the reference rows came from: column by column, without labels.
+    """Test whether new rows still look like the reference rows, column by column and without labels.
 
-    Bins are fixed on rows of their own, so that the test is exact: while reference rows and new ones are
-    exchangeable (independent draws from one distribution are), an alarm is ever raised with probability at
-    most alpha, over however many rows. It is a test of change, not of error.
+    The bins are fixed on separate rows, which makes the test exact: as long as reference rows and new rows
+    are exchangeable (independent draws from one distribution are), the probability of an alarm is at most
+    alpha, however many rows arrive. It tests for change, not for errors.
 
     Parameters
     ----------
     bin_rows : DataFrame or ndarray
-        Rows that fix the bins of each column, and are not compared: those that trained the model.
+        Rows that determine the bins of each column and are not compared: the prior rows.
     reference : DataFrame or ndarray
-        Rows to compare new ones with: the certified ones.
+        Rows to compare new rows with: the certified rows.
     alpha : float, default=0.01
         Probability of a false alarm.
     bin_extra, reference_extra : mapping of str to array_like, optional
-        Further columns of the two, such as answers and margins of the model.
+        Further columns of both, such as the predictions and margins of the model.
     random_state : int, default=0
-        Seed of the lots that break ties; it has nothing to do with the rows.
+        Seed of the random numbers that break ties.
 
     Attributes
     ----------
     columns : tuple of WatchedColumn
     n_rows : int
-        New rows so far.
+        Number of new rows so far.
     log_e : float
         Logarithm of the mean of the e-values of the columns.
     alarm_row : int or None
@@ -143,7 +143,9 @@ class ChangeDetector:
         bins = _fit_bins(NamedColumns.of(bin_rows, bin_extra))
         codes = _codes(bins, selected(NamedColumns.of(reference, reference_extra), bins))
         if len(codes) < FEWEST_REFERENCE_ROWS:
-            raise ShapeError(f"At least {FEWEST_REFERENCE_ROWS} reference rows are needed, got {len(codes)}.")
+            raise ShapeError(
+                f"At least {FEWEST_REFERENCE_ROWS} reference rows are required, got {len(codes)}."
+            )
         names, sizes = _coded_names(bins), [book.n_codes for book in bins.book_.columns]
         columns = tuple(
             WatchedColumn(name, tuple(np.bincount(codes[:, k], minlength=size).tolist()))
@@ -153,19 +155,19 @@ class ChangeDetector:
         self._state = ChangeState(alpha, random_state, len(codes), 0, None, Trail(), columns)
 
     def update(self, X: Any = None, *, extra: Mapping[str, ArrayLike] | None = None) -> bool:  # noqa: N803
-        """Take further rows, and return whether the alarm was raised, now or before.
+        """Compare further rows, and return whether the alarm was raised, now or earlier.
 
         Parameters
         ----------
         X : DataFrame or ndarray
-            With the columns of the reference rows; a frame may have others besides, which are passed over.
+            With the columns of the reference rows. Other columns of a DataFrame are ignored.
         extra : mapping of str to array_like, optional
             The same further columns.
 
         Raises
         ------
         ShapeError
-            If a column is missing; then nothing is counted.
+            If a column is missing. No row is counted then.
         """
         codes = _codes(self._bins, selected(NamedColumns.of(X, extra), self._bins))
         if not len(codes):
@@ -187,7 +189,7 @@ class ChangeDetector:
 
     @property
     def columns(self) -> tuple[WatchedColumn, ...]:
-        """The columns that are compared, a date being several."""
+        """The columns that are compared; a date counts as several."""
         return self._state.columns
 
     @property
@@ -228,7 +230,7 @@ class ChangeDetector:
 
     @property
     def changed_columns(self) -> tuple[str, ...]:
-        """Columns whose own evidence was ever enough at their share of alpha, the strongest first."""
+        """Columns that changed by their own evidence, at their share of alpha; the strongest first."""
         ordered = sorted(self.columns, key=lambda column: -column.highest)
         enough = math.log(len(ordered)) - math.log(self.alpha)
         return tuple(column.name for column in ordered if column.highest >= enough)
@@ -259,7 +261,7 @@ def _fit_bins(columns: NamedColumns) -> TablePreprocessor:
     A column without any value there, or one that names the rows, cannot be compared.
     """
     if not columns.columns:
-        raise OptionError("There is no column to compare: pass rows, or further columns.")
+        raise OptionError("There are no columns to compare: pass rows or further columns.")
     bins = TablePreprocessor(max_bins=MOST_BINS, max_categories=MOST_BINS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # of what is left out, which was told in training

@@ -40,9 +40,9 @@ def rate_chart(name: str, claim: WatchedClaim, alpha: float) -> Chart:
     ]
     told = f"{shares[-1]:.2%} of the latest rows wrong" if shares else "no labelled row yet"
     words = (
-        f"After {claim.n_rows} labelled rows: {told}. The band holds the error rate of the latest rows "
-        f"at all times at once, with {100 * (1 - alpha):.12g} % confidence. The certified bound is "
-        f"{claim.bound_text} %."
+        f"After {claim.n_rows} labelled rows: {told}. The band contains the error rate of the "
+        f"latest rows, at all times simultaneously, with {100 * (1 - alpha):.12g} % "
+        f"confidence. The certified bound is {claim.bound_text} %."
     )
     return Chart(
         f"{name}-rate", f"Error rate of the latest rows{claim.rows_meant}", words, WIDTH, HEIGHT, marks
@@ -63,7 +63,7 @@ def change_chart(change: ChangeDetector) -> Chart:
     points = list(zip(change.trail.rows.tolist(), change.trail.log_e, strict=True))
     if change.n_rows and (not points or points[-1][0] != change.n_rows):
         points.append((change.n_rows, change.log_e))
-    title = "Evidence that rows have changed: the e-value"
+    title = "Evidence that the rows have changed: the e-value"
     return _evidence("change-evidence", title, "rows", points, -math.log(change.alpha), change.alarm_row)
 
 

@@ -166,11 +166,13 @@ def watched_claims(certificate: Certificate) -> tuple[WatchedClaim, ...]:
     """
     if certificate.of_labels:
         raise OptionError(
-            "A certificate of several labels cannot be watched yet; watch one of one class per row."
+            "Monitoring does not support certificates of several labels yet; use one with a "
+            "single label per row."
         )
     if certificate.error_rate.value >= 1.0:
         raise OptionError(
-            "The certificate proves nothing of the error rate (its bound is 1): no row refutes it."
+            "The certificate proves nothing about the error rate (its bound is 1), so no row can "
+            "contradict it."
         )
     of_parts = [claim for claim in certificate.claims if _of_part(claim) and claim.value < 1.0]
     of_answered = certificate.answered_error_rate

@@ -26,11 +26,11 @@ def id_texts(ids: ArrayLike, n_rows: int | None = None) -> list[str]:
     if n_rows is not None and len(values) != n_rows:
         raise ShapeError(f"There are {len(values)} ids for {n_rows} rows.")
     if (gaps := gaps_of(values)).any():
-        raise DomainError(f"Row {int(np.argmax(gaps))} has no id; every row needs one, or none.")
+        raise DomainError(f"Row {int(np.argmax(gaps))} has no id; either every row has one, or none does.")
     texts = list(map(str, values.tolist()))
     if len(set(texts)) < len(texts):
         twice = Counter(texts).most_common(1)[0][0]
-        raise DomainError(f"The id {twice!r:.60} occurs twice among these rows; a row is counted once.")
+        raise DomainError(f"The id {twice!r:.60} occurs twice in these rows; a row can only be counted once.")
     return texts
 
 

@@ -21,7 +21,7 @@ MISSING = ("error", "pending", "drop")
 NO_ANSWER = "not answered"
 """What stands for the answer of a row that was left unanswered; texts are written in quotes."""
 
-UNKNOWN_CLASS = "The certificate has no such class: correct the label, or leave the row out."
+UNKNOWN_CLASS = "The certificate has no such class: correct the label, or drop the row."
 
 REPEATED = ("error", "skip")
 """What becomes of a row whose id was counted already."""
@@ -107,14 +107,15 @@ def read_rows(
     names = None if ids is None else id_texts(ids, len(truth))
     if y_pred is None and names is None:
         raise OptionError(
-            "y_pred is needed: what was answered. Only rows that wait, known by ids, have it already."
+            "y_pred is required: the labels that were predicted. Only rows that are pending "
+            "under their ids have one already."
         )
     given = None if y_pred is None else values_of("y_pred", y_pred)
     if given is not None and len(given) != len(truth):
-        raise ShapeError(f"There are {len(truth)} labels in y_true, but {len(given)} answers in y_pred.")
+        raise ShapeError(f"y_true has {len(truth)} labels, but y_pred has {len(given)} predictions.")
     told = np.ones(len(truth), dtype=bool) if answered is None else _read_answered(answered, len(truth))
     if given is not None and (gaps := gaps_of(given) & told).any():
-        raise LabelError(f"y_pred has no answer in row {int(np.argmax(gaps))}; leave such rows out.")
+        raise LabelError(f"y_pred has no prediction in row {int(np.argmax(gaps))}; drop such rows.")
     of_groups = None if groups is None else group_names(groups, len(truth))
     return GivenRows(*_names(truth, given, classes), of_groups, told, names)
 
@@ -148,8 +149,9 @@ def sort_rows(
         if counted.any() and repeated == "error":
             row = int(np.argmax(counted))
             raise DomainError(
-                f"The row with id {ids[row]!r:.60} was counted already (row {row} of {len(given)}, "
-                f"{int(counted.sum())} such); a row counts once. repeated='skip' passes over such rows."
+                f"The row with id {ids[row]!r:.60} was already counted (row {row} of {len(given)}, "
+                f"{int(counted.sum())} such rows); a row counts once. Pass repeated='skip' to skip "
+                "such rows."
             )
         if waiting:
             waited = np.array([text in waiting for text in ids], dtype=bool)
@@ -159,7 +161,7 @@ def sort_rows(
     unanswered = ~counted & _are_none(answers)
     if ids is not None and unanswered.any():
         row = int(np.argmax(unanswered))
-        raise OptionError(f"The id {ids[row]!r:.60} does not wait for a label, so that y_pred is needed.")
+        raise OptionError(f"The row with id {ids[row]!r:.60} is not pending, so y_pred is required.")
     now = ~gaps & ~counted
     kept = np.flatnonzero(fresh_gaps) if missing == "pending" else ()
     named = ids or []
@@ -196,9 +198,9 @@ def _recall(
         known = waiting[ids[row]]
         if answers[row] not in (None, known.answer):
             raise DomainError(
-                f"The row with id {ids[row]!r:.60} waits with the answer {known.answer}, and now has "
-                f"{answers[row]}: it is another row, or another model. The first answer is what counts; "
-                "leave y_pred out, or give another id."
+                f"The row with id {ids[row]!r:.60} is pending with the prediction {known.answer}, but "
+                f"now comes with {answers[row]}: it is another row, or another model. The first "
+                "prediction counts; leave out y_pred, or use another id."
             )
         answers[row], answered[row] = known.answer, known.answered
         if known.group is not None:
@@ -216,11 +218,11 @@ def _check_gaps(gaps: NDArray[np.bool_], missing: str, ids: Sequence[str] | None
     )
     if missing == "error":
         raise LabelError(
-            f"{first}. missing='drop' passes over them, missing='pending' keeps them, by their ids, until "
-            "their labels come. Which labels are missing must have nothing to do with what they are."
+            f"{first}. missing='drop' skips them; missing='pending' keeps them by id until their "
+            "labels arrive. Whether a label is missing must not depend on its value."
         )
     if missing == "pending" and ids is None:
-        raise OptionError(f"{first}; to wait for their labels they need ids.")
+        raise OptionError(f"{first}; to wait for their labels, pass ids.")
 
 
 def _names(

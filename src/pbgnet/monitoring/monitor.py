@@ -39,35 +39,35 @@ class Taken(NamedTuple):
 
 
 class Monitor:
-    """Watch whether the bounds of a certificate still hold.
+    """Check continuously whether the bounds of a certificate still hold.
 
-    Against each bound B on an error rate an e-process is kept: capital that is betted against "each row is
-    wrong with probability at most B, given the rows before". While that is so, the capital of all bounds
-    together ever reaches what an alarm needs with probability at most alpha, however many rows come and
-    whenever anybody looks. The error rate over all rows is watched, and that of answered rows where the
-    certificate bounds it; where it has bounds for classes or groups, half of alpha is shared by them.
+    For each bound B on an error rate, the monitor keeps an e-process: it bets against the hypothesis that
+    each row is wrong with probability at most B, given the rows before. As long as the bounds hold, the
+    probability of a false alarm, over all bounds together, is at most alpha, however many rows arrive and
+    however often you look. The monitor watches the error rate over all rows, and that of answered rows if the
+    certificate bounds it. If the certificate has bounds for classes or groups, these share half of alpha.
 
-    Rows are to be given in the order in which their labels come. Labels may be known for a sample of rows
-    only: one drawn at random, or by any rule that has nothing to do with whether the answer was right.
+    Pass rows in the order in which their labels arrive. Labels may be known for a sample of the rows only, if
+    it is drawn at random or by any rule that does not depend on whether the answer was right.
 
     Parameters
     ----------
-    certified : Certificate, or what has one
-        A certified model, certified predictions, or a fitted estimator; these know the classes as well.
+    certified : Certificate, certified model, certified predictions or fitted estimator
+        All but a bare certificate also know the classes.
     alpha : float, default=0.01
         Probability that an alarm is ever raised although all bounds hold.
     classes : sequence of labels, optional
-        All there are, for a certificate alone; a label that is none of them is an error. Unless they are
-        known, any label is taken.
+        All classes, for a bare certificate; any other label is then an error. If the classes are not known,
+        any label is accepted.
     change : ChangeDetector, optional
-        A test of change besides, which needs no labels; it is saved with the rest.
+        Also test for change, which needs no labels; it is saved together with the monitor.
 
     Attributes
     ----------
     certificate : Certificate
     alpha : float
     claims : tuple of WatchedClaim
-        The error rate over all rows first.
+        The bounds that are watched; the error rate over all rows comes first.
     change : ChangeDetector or None
 
     Examples
@@ -123,33 +123,33 @@ class Monitor:
         Parameters
         ----------
         y_true : array_like, shape (n,)
-            The labels; None or NaN where there is none yet.
+            The true labels; None or NaN if a label is not known yet.
         y_pred : array_like, shape (n,), optional
-            What was answered; not needed for rows that wait.
+            The predictions; not needed for rows that are pending.
         ids : array_like, shape (n,), optional
-            A name for each row, by which it is counted once, and known again when its label comes.
+            An id for each row. A row is counted once, and recognised by its id when its label arrives.
         groups : array_like, shape (n,), optional
-            The group of each row, where the certificate has bounds for groups.
+            The group of each row, if the certificate has bounds for groups.
         answered : array_like of bool, shape (n,), optional
-            Which rows were answered, where the certificate bounds the error rate of these. For others
-            `y_pred` is what would have been answered; or None, and then they count as right.
+            Which rows were answered, if the certificate bounds the error rate of answered rows. For the
+            others, `y_pred` is the prediction that was withheld; if it is None, they count as right.
         missing : {"error", "pending", "drop"}, default="error"
-            What becomes of rows without a label: an error; they wait, by their ids, until they are given
-            again with it; or they are passed over.
+            What to do with rows without a label: raise an error; keep them by their ids until they come with
+            their labels; or skip them.
         repeated : {"error", "skip"}, default="error"
-            What becomes of rows whose id was counted already.
+            What to do with rows whose id was already counted.
 
         Returns
         -------
         Taken
-            Whether there is an alarm, now or before, and what became of the rows.
+            Whether there is an alarm, now or earlier, and how many rows were counted, pending or skipped.
 
         Raises
         ------
         LabelError
-            For labels that are no classes, and for those that are missing, unless `missing` says otherwise.
+            For labels that are not classes, and for missing labels unless `missing` allows them.
         DomainError
-            For an id that was counted already, or that occurs twice.
+            For an id that was already counted, or that occurs twice.
         """
         check_name("missing", missing, MISSING)
         check_name("repeated", repeated, REPEATED)
@@ -159,15 +159,17 @@ class Monitor:
         selective = any(claim.answered for claim in self.claims)
         if selective and answered is None and y_pred is not None:
             raise OptionError(
-                "The certificate bounds the error rate of answered rows; pass which rows were answered as "
-                "answered: those for which predict_or_abstain does not return None."
+                "The certificate bounds the error rate of answered rows; pass answered, which says "
+                "which rows were answered: those for which predict_or_abstain does not return None."
             )
         told = answered if selective else None
         given = read_rows(y_true, y_pred, ids, groups if by_group else None, told, self._classes)
         rows = sort_rows(given, self._waiting, self._seen, missing, repeated)
         n_waiting = len(self._waiting) - len(rows.completed) + len(rows.waiting)
         if n_waiting > MOST_WAITING:
-            raise DomainError(f"More than {MOST_WAITING} rows would wait for labels; drop some instead.")
+            raise DomainError(
+                f"More than {MOST_WAITING} rows would be pending; use missing='drop' for some of them."
+            )
         claims = self._claims_after(rows)
         left = {name: row for name, row in self._waiting.items() if name not in set(rows.completed)}
         self.claims = claims
@@ -186,75 +188,77 @@ class Monitor:
 
     @property
     def alarm(self) -> bool:
-        """Whether a bound is refuted; once it is, it stays so."""
+        """Whether any bound has been contradicted, now or earlier."""
         return any_alarm(self.claims)
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Ids of the rows that wait for their labels."""
+        """Ids of the rows that are waiting for their labels."""
         return tuple(self._waiting)
 
     @property
     def error_rate(self) -> RecentRate:
-        """The error rate of the latest labelled rows, with limits that hold at all times with 1 - alpha.
+        """The error rate of the latest labelled rows, with limits at confidence 1 - alpha.
 
-        The latest are the last 500 or somewhat more, all if there are fewer. What is limited is the mean of
-        the probabilities, given the rows before, that each of them is wrong.
+        The latest rows are the last 500 or slightly more, or all if there are fewer. The limits hold at all
+        times simultaneously. They are about the mean of the probabilities that each of these rows is wrong,
+        given the rows before.
         """
         rates = self.claims[0].recent_rates(self.alpha)
         return rates[-1] if rates else RecentRate(1, 0, 0, 0.0, 1.0)
 
     @property
     def summary(self) -> str:
-        """What there is to say, in plain words."""
+        """The state of the monitor in plain words."""
         return " ".join(error_sentences(self.claims, self.alpha, len(self._waiting)))
 
     def knows(self, ids: ArrayLike) -> NDArray[np.bool_]:
-        """Return which ids were counted already, or wait for their labels."""
+        """Return which ids were already counted or are waiting for their labels."""
         texts = id_texts(ids)
         waiting = np.array([text in self._waiting for text in texts], dtype=bool)
         return np.asarray(are_among(id_fingerprints(texts), self._seen) | waiting)
 
     def has_read(self, table: str) -> bool:
-        """Whether a file, known by the SHA-256 of what it holds, was noted by `note_table`."""
+        """Whether `note_table` was called for a file with this SHA-256."""
         return table in self._tables
 
     def note_table(self, table: str) -> None:
-        """Remember that a file was read as a whole, by the SHA-256 of what it holds."""
+        """Remember by its SHA-256 that a file was read."""
         self._tables = (*self._tables, table)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write all of it into a small JSON file, whole or not at all."""
+        """Save the state in a small JSON file, completely or not at all."""
         return write_whole(as_path(path), write_state(self._state(), self.change))
 
     @classmethod
     def resume(
         cls, path: str | os.PathLike[str], certified: Any, *, classes: ArrayLike | None = None
     ) -> Self:
-        """Go on with what `save` wrote.
+        """Load a monitor that was saved with `save`.
 
         Parameters
         ----------
         path : path
         certified, classes
-            As for a new monitor: the certificate must be the same.
+            As for a new monitor; the certificate must be the same.
 
         Raises
         ------
         UncertifiedError
             If the file is about another certificate.
         DamagedFileError
-            If it cannot be read.
+            If the file cannot be read.
         """
         state, change = read_json(as_path(path), read_state)
         made = cls(certified, state.alpha, classes=classes, change=change)
         if state.certificate != made.certificate.seal:
             raise UncertifiedError(
-                f"{path} watches another certificate: its seal is {state.certificate[:12]}..., that of this "
-                f"one {made.certificate.seal[:12]}... Give the model it was begun with, or another file."
+                f"{path} monitors another certificate: its seal is {state.certificate[:12]}..., and "
+                f"that of this one is {made.certificate.seal[:12]}... Pass the model it was created "
+                "with, or another file."
             )
         if [claim.identity for claim in state.claims] != [claim.identity for claim in made.claims]:
-            raise DamagedFileError(f"{path} is damaged: its bounds are not those of the certificate.")
+            raise DamagedFileError(f"{path} is damaged: its bounds do not match those of the certificate.")
         made.claims = state.claims
         made._waiting = {row.id: WaitingRow(row.answer, row.group, row.answered) for row in state.waiting}
         made._seen = read_fingerprints(state.seen)
@@ -274,7 +278,7 @@ def _certificate_and_classes(certified: Any, classes: ArrayLike | None) -> tuple
         if isinstance(getattr(owner, name, None), Certificate):
             certified = getattr(owner, name)
     if not isinstance(certified, Certificate):
-        raise DtypeError(f"A certificate is needed, or a model that has one, got {type(certified).__name__}.")
+        raise DtypeError(f"Expected a certificate or a certified model, got {type(certified).__name__}.")
     found = next((getattr(owner, name) for name in ("classes", "classes_") if hasattr(owner, name)), None)
     if classes is not None:
         return certified, Classes.of(classes)

@@ -89,7 +89,7 @@ def _numbers(monitor: Monitor) -> list[tuple[str, str, str, bool]]:
             False,
         ),
         ("rows", f"{claim.n_rows:,}", f"labelled rows, {claim.n_errors:,} of them wrong", False),
-        ("waiting", f"{len(monitor.waiting):,}", "rows that wait for their label", False),
+        ("waiting", f"{len(monitor.waiting):,}", "rows waiting for their label", False),
         (
             "alarm",
             "alarm" if monitor.alarm else "no alarm",

@@ -18,7 +18,7 @@ class NamedColumns:
         lengths = {name: count_rows(column) for name, column in values.items()}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{name!r} has {count}" for name, count in list(lengths.items())[-2:])
-            raise ShapeError(f"All columns must have as many rows; {told}.")
+            raise ShapeError(f"All columns must have the same number of rows; {told}.")
         self._values = values
         self.columns = tuple(values)
 
@@ -34,7 +34,9 @@ class NamedColumns:
         values: dict[str, Any] = {}
         if table is not None:
             if hasattr(table, "tocsr"):
-                raise DtypeError("Sparse rows are not compared by column; pass answers and margins alone.")
+                raise DtypeError(
+                    "Sparse rows cannot be compared column by column; pass only predictions and margins."
+                )
             table = as_table(table)
             names = column_names(table)
             if names is None:
@@ -49,7 +51,7 @@ class NamedColumns:
         for name, column in (extra or {}).items():
             if name in values:
                 raise ShapeError(
-                    f"The table has a column {name!r} already; give the further one another name."
+                    f"The table already has a column {name!r}; give the further column another name."
                 )
             values[name] = values_of(f"The column {name!r:.60}", column)
         return cls(values)

@@ -15,11 +15,11 @@ def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int
     told = [alarm_sentence(claim) for claim in claims if claim.alarm_row is not None]
     overall = claims[0]
     if not overall.n_rows:
-        told.append("No labelled row has come yet.")
+        told.append("No labelled rows yet.")
     elif not told:
-        others = " Nor are the other bounds refuted." if len(claims) > 1 else ""
+        others = " The other bounds are not contradicted either." if len(claims) > 1 else ""
         told.append(
-            f"No alarm: {rows(overall.n_rows)} with labels do not refute the certified "
+            f"No alarm: {rows(overall.n_rows)} with labels do not contradict the certified "
             f"{overall.bound_text} %.{others}"
         )
     if overall.n_rows:
@@ -43,21 +43,19 @@ def rate_sentence(rate: RecentRate, n_rows: int, alpha: float) -> str:
     """Say how often the latest rows were wrong, and within which limits their error rate lies."""
     which = f"Of {rows(rate.n_rows)}" if rate.n_rows == n_rows else f"Of the last {rows(rate.n_rows)}"
     return (
-        f"{which} with labels {rate.n_errors} {'was' if rate.n_errors == 1 else 'were'} wrong "
-        f"({100 * rate.n_errors / rate.n_rows:.1f} %); their error rate lies between "
+        f"{which} with labels {rate.n_errors} {'was' if rate.n_errors == 1 else 'were'} "
+        f"wrong ({100 * rate.n_errors / rate.n_rows:.1f} %); their error rate lies between "
         f"{percent_down(rate.lower)} % and {percent_up(rate.upper)} % "
-        f"({100 * (1 - alpha):.12g} % confidence, at all times at once)."
+        f"({100 * (1 - alpha):.12g} % confidence, at all times simultaneously)."
     )
 
 
 def change_sentences(change: ChangeDetector) -> list[str]:
     """Say whether rows have changed, and in which columns."""
     if not change.n_rows:
-        return ["No row has been compared yet."]
+        return ["No rows have been compared yet."]
     if not change.alarm:
-        return [
-            f"The rows are not shown to have changed: {rows(change.n_rows)} compared, with or without labels."
-        ]
+        return [f"No change found: {rows(change.n_rows)} compared, with or without labels."]
     names = change.changed_columns
     listed = ", ".join(map(repr, names[:MOST_COLUMNS])) + (
         f" and {len(names) - MOST_COLUMNS} more" if len(names) > MOST_COLUMNS else ""
@@ -65,12 +63,12 @@ def change_sentences(change: ChangeDetector) -> list[str]:
     where = (
         f"in {'column' if len(names) == 1 else 'columns'} {listed}"
         if names
-        else "in all columns taken together, in none clearly by itself"
+        else "across all columns taken together, but not clearly in any single one"
     )
     return [
-        "The rows are not like the certified ones any more: found after "
-        f"{rows(change.alarm_row or 0)}, {where}. This is a test of change, "
-        "not of error: it does not say that more answers are wrong."
+        "The rows no longer look like the certified ones: detected after "
+        f"{rows(change.alarm_row or 0)}, {where}. This tests for change, not for errors: it "
+        "does not mean that more answers are wrong."
     ]
 
 

@@ -274,7 +274,7 @@ class AggregatedNetwork(nn.Module):
         for k, (u, w) in enumerate(zip(prior, self.weights, strict=True), start=1):
             if not isinstance(u, Tensor) or u.dtype != w.dtype:
                 kind = u.dtype if isinstance(u, Tensor) else type(u).__name__
-                raise DtypeError(f"The prior of layer {k} must be {w.dtype}, as the weights; got {kind}.")
+                raise DtypeError(f"The prior of layer {k} must be {w.dtype} like the weights; got {kind}.")
             fits = u.ndim >= 2 and u.shape[-2:] == w.shape[-2:] and u.ndim <= w.ndim
             if not fits or any(a not in (1, b) for a, b in zip(u.shape[::-1], w.shape[::-1], strict=False)):
                 raise ShapeError(

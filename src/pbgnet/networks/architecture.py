@@ -97,10 +97,12 @@ class Architecture:
                     f"it{' and the intercept' if intercept else ''} make {expected}."
                 )
         if weights[-1].shape[-2] == 0:
-            raise ShapeError("The last layer has no neurons; it needs one per output.")
+            raise ShapeError("The last layer has no neurons; it needs one for each output.")
         leading = tuple(weights[0].shape[:-2])
         if members and (not leading or leading[-1] == 0):
-            raise ShapeError(f"Members need an axis of their own, at least one long; there is {leading}.")
+            raise ShapeError(
+                f"An ensemble needs a member axis of length at least one; the leading axes are {leading}."
+            )
         n_features = weights[0].shape[-1] - intercept if patches is None else patches.n_features
         if n_features < 1:
             raise ShapeError("The first layer has no inputs besides the intercept.")
@@ -131,7 +133,7 @@ class Architecture:
         if not isinstance(x, Tensor) or x.dtype != like.dtype or x.device != like.device:
             kind = f"{x.dtype} on {x.device}" if isinstance(x, Tensor) else type(x).__name__
             raise DtypeError(
-                f"Examples must be a tensor of {like.dtype} on {like.device}, as the weights; got {kind}."
+                f"Examples must be a tensor of {like.dtype} on {like.device}, like the weights; got {kind}."
             )
         if x.ndim < 2 or x.shape[-1] != self.n_features:
             raise ShapeError(

@@ -96,15 +96,13 @@ class Code:
         signs = np.array(self.matrix)
         if signs.ndim != 2 or not 2 <= len(signs) <= MOST_CLASSES or not 1 <= signs.shape[1] <= MOST_CLASSES:
             raise ShapeError(
-                "A code needs a row for each of 2 or more classes and a column for each output, at most "
-                f"{MOST_CLASSES} of either; got shape {signs.shape}."
+                "A code needs a row for each of at least 2 classes and a column for each output, at "
+                f"most {MOST_CLASSES} of either; got shape {signs.shape}."
             )
         if signs.dtype.kind not in "iuf" or bool((np.abs(signs) != 1).any()):
-            raise DomainError("A code holds the signs -1 and 1 alone.")
+            raise DomainError("A code may only contain the signs -1 and 1.")
         if len(np.unique(signs, axis=0)) < len(signs):
-            raise DomainError(
-                "Two classes have the same signs in all outputs, so that nothing tells them apart."
-            )
+            raise DomainError("Two classes have the same signs in all outputs, so they cannot be told apart.")
         signs = signs.astype(np.int8)
         signs.setflags(write=False)
         object.__setattr__(self, "matrix", signs)
@@ -159,9 +157,7 @@ class Code:
         if truth.size and (
             truth.dtype.kind not in "iu" or not 0 <= truth.min() <= truth.max() < self.n_classes
         ):
-            raise LabelError(
-                f"Labels must be places among {self.n_classes} classes: whole numbers from 0 on."
-            )
+            raise LabelError(f"Labels must be class numbers: whole numbers from 0 to {self.n_classes - 1}.")
 
     def decode(self, output: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the place of the class with the largest score, the first of several: shape (n,)."""
@@ -219,7 +215,7 @@ class LabelCode:
     def __post_init__(self) -> None:
         count = positive_int("n_labels", self.n_labels)
         if not 2 <= count <= MOST_CLASSES:
-            raise DomainError(f"Several labels are 2 to {MOST_CLASSES}, got {count}.")
+            raise DomainError(f"The number of labels must be 2 to {MOST_CLASSES}, got {count}.")
 
     @property
     def name(self) -> str:
@@ -256,7 +252,7 @@ class LabelCode:
                 f"There are {n_rows} rows of {self.n_labels} labels, but a matrix of shape {truth.shape}."
             )
         if truth.dtype.kind not in "iub" or not np.isin(truth, (0, 1)).all():
-            raise LabelError("A matrix of labels holds 0 and 1 alone.")
+            raise LabelError("A matrix of labels may only contain 0 and 1.")
 
     def decode(self, output: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return 1 for labels whose output is above 0, and 0 for the others: shape (n, L)."""
@@ -292,7 +288,7 @@ def read_code(data: object) -> AnyCode:
     except (PBGNetError, ValueError) as error:
         raise DamagedFileError(f"code: {error}") from error
     if code.to_dict() != content:
-        raise DamagedFileError("code: the number of classes, or the matrix, is not that of the code.")
+        raise DamagedFileError("code: the number of classes or the matrix does not match the code.")
     return code
 
 
@@ -315,7 +311,7 @@ def make_code(code: str | ArrayLike | Code, n_classes: int) -> Code:
     if isinstance(code, str):
         name = check_name("code", DEFAULT_CODE if code == "auto" else code, CODES)
         if not 2 <= count <= MOST_CLASSES:
-            raise DomainError(f"A code is for 2 to {MOST_CLASSES} classes, got {count}.")
+            raise DomainError(f"A code supports 2 to {MOST_CLASSES} classes, got {count}.")
         return Code(CODES[name](count), name)
     made = code if isinstance(code, Code) else Code(np.asarray(code))
     if made.n_classes != count:

@@ -123,7 +123,7 @@ def initial_weights(
     check_kind("dtype", dtype, torch.dtype, type(None))
     check_kind("device", device, torch.device, str, type(None))
     if dtype is not None and not dtype.is_floating_point:
-        raise DtypeError(f"Weights are float32 or float64, not {dtype}.")
+        raise DtypeError(f"Weights must be float32 or float64, got {dtype}.")
     shapes = [(m, d) for d, m in itertools.pairwise(sizes)]
     if patches is not None:
         shapes[0] = _filters(patches, sizes)
@@ -149,14 +149,16 @@ def _filters(patches: PatchShape, sizes: Sequence[int]) -> tuple[int, int]:
 
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype | None, device: torch.device | str | None) -> Tensor:
     if math.prod(shape) > LARGEST_MATRIX:
-        raise MemoryLimitError(f"No machine has room for weights of shape {shape}; make the layers narrower.")
+        raise MemoryLimitError(f"Weights of shape {shape} do not fit into memory; make the layers narrower.")
     try:
         return torch.zeros(shape, dtype=dtype, device=device)
     except (RuntimeError, AssertionError) as error:  # which of them depends on the device
         reason = str(error).splitlines()[0]
         if "alloc" in reason or "memory" in reason:
-            raise MemoryLimitError(f"There is no memory for weights of shape {shape}: {reason}") from error
-        raise OptionError(f"Weights cannot be made on device {device!r}: {reason}") from error
+            raise MemoryLimitError(
+                f"There is not enough memory for weights of shape {shape}: {reason}"
+            ) from error
+        raise OptionError(f"Weights cannot be created on device {device!r}: {reason}") from error
 
 
 def _counts(name: str, values: object) -> list[int]:

@@ -99,8 +99,8 @@ class FirstLayer(Layer):
             )
         if rows.shape[-1] != weight.shape[-1]:
             raise ShapeError(
-                f"Prepared rows of this network have {weight.shape[-1]} columns, got {tuple(rows.shape)}; "
-                "pass examples through prepare() first."
+                f"Prepared rows of this network must have {weight.shape[-1]} columns, got "
+                f"{tuple(rows.shape)}; pass examples through prepare() first."
             )
         if validate_args and isinstance(rows, Tensor):
             lengths = torch.linalg.vector_norm(rows.detach(), dim=-1)
@@ -137,7 +137,9 @@ class ConvolutionalLayer(FirstLayer):
     def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
         """Raise unless the rows are images that are cut as this layer does it."""
         if not isinstance(rows, PatchRows) or rows.patches != self.patches:
-            raise ShapeError(f"This network reads images of {self.patches}; prepare() cuts them so.")
+            raise ShapeError(
+                f"This network reads images of {self.patches}; pass them through prepare() first."
+            )
         if (rows.dtype, rows.device) != (self.weight.dtype, self.weight.device):
             raise DtypeError(
                 f"Prepared rows must be {self.weight.dtype} on {self.weight.device}, got {rows.dtype} on "

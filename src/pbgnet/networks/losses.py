@@ -51,7 +51,9 @@ def _check(output: Tensor, y: Tensor, validate_args: bool) -> None:
     check_tensor("output", output)
     check_tensor("y", y)
     if y.ndim == 0 or y.ndim > output.ndim or output.shape[output.ndim - y.ndim :] != y.shape:
-        raise ShapeError(f"Outputs {tuple(output.shape)} and labels {tuple(y.shape)} do not fit each other.")
+        raise ShapeError(
+            f"Outputs of shape {tuple(output.shape)} and labels of shape {tuple(y.shape)} do not match."
+        )
     if not validate_args:
         return
     check_finite("output", output.detach())

@@ -121,7 +121,8 @@ class PatchShape(Record):
         scaled = images / self.pixel_scale
         if scaled.numel() and float(scaled.abs().amax()) > LARGEST_PIXEL:
             raise DomainError(
-                f"A pixel is more than {LARGEST_PIXEL:g} times the scale {self.pixel_scale:g} of the images."
+                f"A pixel is more than {LARGEST_PIXEL:g} times the scale {self.pixel_scale:g} of the "
+                "images. Check its units."
             )
         return scaled
 

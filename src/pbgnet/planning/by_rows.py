@@ -60,12 +60,12 @@ def bound_by_rows(
     try:
         given = iter(rows)
     except TypeError:
-        raise DtypeError(f"rows must be several numbers of rows, got {rows!r:.60}.") from None
+        raise DtypeError(f"rows must be a list of numbers of rows, got {rows!r:.60}.") from None
     sizes = []
     for n in given:
         sizes.append(positive_int("rows", n))
         if len(sizes) > MOST_ROWS_AT_ONCE:
-            raise DomainError(f"rows must be at most {MOST_ROWS_AT_ONCE} numbers.")
+            raise DomainError(f"rows must have at most {MOST_ROWS_AT_ONCE} numbers.")
     if not sizes:
         return ()
     exact = as_written(rate)

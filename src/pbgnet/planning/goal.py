@@ -95,17 +95,19 @@ def make_goal(error: float, claim: float, confidence: float = 0.95, n_claims: in
     delta = split_delta(delta_of(confidence), positive_int("n_claims", n_claims, MOST_CLAIMS))
     if not 0.0 < bound < 1.0:
         raise DomainError(
-            f"claim must be a rate between 0 and 1, e.g. 0.03 for 3 %, got {claim!r:.60}. No rows prove an "
-            "error rate of 0, and none are needed for 1."
+            f"claim must be a rate between 0 and 1, such as 0.03 for 3 %, got {claim!r:.60}. No "
+            "number of rows proves an error rate of 0, and 1 needs no proof."
         )
     if bound <= rate:
         raise DomainError(
-            f"A claim of {bound:g} cannot be reached from an error rate of {rate:g}, however many rows there "
-            "are: the bound falls towards the error rate and never below it. Claim more than is expected."
+            f"A claim of {bound:g} cannot be reached with an error rate of {rate:g}, however many "
+            "rows you have: the bound approaches the error rate and never falls below it. Claim "
+            "a rate above the one you expect."
         )
     if delta < SMALLEST_DELTA:
         raise DomainError(
-            f"The share of each of {n_claims} claims is {delta:g}, which nothing can be proved at."
+            f"Each of the {n_claims} claims gets a share of {delta:g} of delta, which is too "
+            "little to prove anything."
         )
     return Goal(rate, bound, delta)
 
@@ -132,7 +134,7 @@ def check_error(error: object) -> float:
     rate = _number("error", error)
     if not 0.0 <= rate < 1.0:
         raise DomainError(
-            f"error must be a rate of at least 0 and below 1, e.g. 0.02 for 2 %, got {error!r:.60}."
+            f"error must be a rate of at least 0 and below 1, such as 0.02 for 2 %, got {error!r:.60}."
         )
     return rate
 
@@ -142,7 +144,8 @@ def check_chance(chance: object) -> float:
     value = _number("chance", chance)
     if not 0.0 < value < 1.0:
         raise DomainError(
-            f"chance must lie between 0 and 1, e.g. 0.8, got {chance!r:.60}. No number of rows is sure to do."
+            f"chance must lie between 0 and 1, such as 0.8, got {chance!r:.60}. No number of rows "
+            "is certain to be enough."
         )
     return value
 
@@ -151,7 +154,7 @@ def check_share(name: str, share: object) -> float:
     """Return a share of rows, above 0 and at most 1, as a float."""
     value = _number(name, share)
     if not 0.0 < value <= 1.0:
-        raise DomainError(f"{name} must be above 0 and at most 1, e.g. 0.7 for 70 %, got {share!r:.60}.")
+        raise DomainError(f"{name} must be above 0 and at most 1, such as 0.7 for 70 %, got {share!r:.60}.")
     return value
 
 

@@ -35,31 +35,31 @@ def rows_needed(
 ) -> int:
     """Return how many certified rows it takes to claim an error rate.
 
-    Without `chance`: the smallest number n of rows such that, if the classifier errs on ``error * n`` of
-    them, **rounded up**, the exact (Clopper-Pearson) bound is at most `claim`. This takes the error rate
-    observed for known. It is about as often larger as smaller than the true one, so that n rows reach the
-    claim about every second time.
+    Without `chance`: the smallest number n of rows such that, if the classifier is wrong on ``error * n`` of
+    them, **rounded up**, the exact (Clopper-Pearson) bound is at most `claim`. This treats the observed error
+    rate as known. It is larger than the true one about as often as it is smaller, so n rows reach the claim
+    only about half of the time.
 
     With `chance`: the smallest number of rows such that, if `error` is the **true** error rate, the bound is
-    at most `claim` with at least this probability over the draw of the rows. Whoever buys labels wants this
-    number, as one wants the power of a study.
+    at most `claim` with at least this probability over the draw of the rows. Use this number to decide how
+    many labels to buy; it is like the power of a study.
 
     Parameters
     ----------
     error : float
-        The error rate to be expected, in [0, 1).
+        The error rate you expect, in [0, 1).
     claim : float
-        The bound that is wanted, between `error` and 1.
+        The bound you want, between `error` and 1.
     confidence : float, default=0.95
-        Of the certificate.
+        Confidence of the certificate.
     n_claims : int, default=1
-        Number of claims that share delta = 1 - confidence equally, this one among them; see
+        Number of claims, including this one, that share delta = 1 - confidence equally; see
         `pbgnet.planning.share_delta`.
     chance : float, optional
-        For example 0.8.
+        Probability of reaching the claim, such as 0.8.
     for_all_larger : bool, default=False
-        Return the smallest number from which on **every** number of rows does, rather than the first one that
-        does: each further error makes the bound jump up.
+        Return the smallest number such that **every** larger number of rows is enough, too, instead of the
+        first number that is enough: each further error makes the bound jump up.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def _first(holds: Callable[[int], bool], start: int, most: int) -> int:
     while not holds(high):
         if high >= most:
             raise DomainError(
-                f"The claim needs more than {MOST_ROWS:g} rows: it is too near to the error rate, or to 0."
+                f"The claim needs more than {MOST_ROWS:g} rows: it is too close to the error rate, or to 0."
             )
         low, high, step = high, min(high + step, most), 2 * step
     while high - low > 1:

@@ -64,7 +64,7 @@ def share_delta(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -
     for name, count in (("n_classes", n_classes), ("n_groups", n_groups)):
         check_kind(name, count, int)
         if not 0 <= count <= MOST_PARTS:
-            raise DomainError(f"{name} must be 0 to {MOST_PARTS}, got {count!r:.60}.")
+            raise DomainError(f"{name} must be between 0 and {MOST_PARTS}, got {count!r:.60}.")
     check_kind("abstains", abstains, bool)
     groups = tuple(map(str, range(n_groups)))
     wanted = Wanted(
@@ -160,11 +160,11 @@ def read_shares(what: str, shares: Mapping[str, float] | None) -> dict[str, floa
         raise DtypeError(f"The shares of {what} must be a mapping from name to share, got {shares!r:.60}.")
     checked = {str(name): check_share(f"The share of {name!r:.40}", share) for name, share in shares.items()}
     if len(checked) < 2 or len(checked) > MOST_PARTS:
-        raise OptionError(f"{what.capitalize()} must be 2 to {MOST_PARTS}, got {len(checked)}.")
+        raise OptionError(f"There must be 2 to {MOST_PARTS} {what}, got {len(checked)}.")
     if abs(sum(checked.values()) - 1.0) > SUM_SLACK:
         raise DomainError(
-            f"The shares of all {what} must be 1 together, got {sum(checked.values()):.4g}: delta is shared "
-            "between them, so that none may be left out."
+            f"The shares of the {what} must add up to 1, got {sum(checked.values()):.4g}: the "
+            "confidence is shared between all of them, so none can be left out."
         )
     return checked
 
@@ -187,7 +187,7 @@ def _rows_with_chance(goal: Goal, share: float, chance: float) -> int:
         low, high = high, high + max(1, high // (2 if found < chance / 2 else 8))
         if high > MOST_ROWS:
             raise DomainError(
-                f"A claim about a share of {share:g} of the rows needs more than {MOST_ROWS:g}."
+                f"A claim about a share of {share:g} of the rows needs more than {MOST_ROWS:g} rows."
             )
     return _bisect(lambda n: chance_of_claim(goal, n, share) >= chance, low, high)
 

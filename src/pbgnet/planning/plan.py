@@ -168,7 +168,7 @@ def plan_rows(
     classes, groups = read_shares("classes", class_shares), read_shares("groups", group_shares)
     for what, given, named in (("class", class_claim, classes), ("group", group_claim, groups)):
         if given is not None and not named:
-            raise OptionError(f"{what}_claim needs {what}_shares: of which parts it is to be claimed.")
+            raise OptionError(f"{what}_claim requires {what}_shares: the share of rows in each part.")
     shared = share_delta(len(classes), len(groups), share < 1.0)
     goal = make_goal(error, claim, confidence, shared.of_each)
     of_class, of_group = (claim if own is None else own for own in (class_claim, group_claim))

@@ -38,7 +38,7 @@ def bound_chart(plan: Plan) -> Chart:
         f"From {bounds[0]} with {first.rows} rows to {bounds[1]} with {last.rows} rows; the claim of "
         f"{percent(plan.claim)} % is reached with {plan.overall.own_rows} rows."
     )
-    return Chart("bound-by-rows", "How the bound falls with the rows", words, WIDTH, HEIGHT, marks)
+    return Chart("bound-by-rows", "How the bound falls as rows are added", words, WIDTH, HEIGHT, marks)
 
 
 def chance_chart(plan: Plan) -> Chart:
@@ -51,10 +51,10 @@ def chance_chart(plan: Plan) -> Chart:
         *_rows_marks(plan, across),
         *_level(up(plan.chance), f"chance {percent(plan.chance)} %", "diagonal"),
         _curve([(across(n), up(chance)) for n, chance in chances]),
-        label(LEFT, TOP - 12, "chance to reach the claim", "tick"),
+        label(LEFT, TOP - 12, "chance of reaching the claim", "tick"),
     ]
     words = "; ".join(f"{n} rows: {chance:.2f}" for n, chance in chances[:: N_POINTS // 8])
-    return Chart("chance-by-rows", "The chance to reach the claim", words + ".", WIDTH, HEIGHT, marks)
+    return Chart("chance-by-rows", "The chance of reaching the claim", words + ".", WIDTH, HEIGHT, marks)
 
 
 def _rows_axis(plan: Plan) -> Axis:

@@ -15,12 +15,12 @@ from pbgnet.validation import check_kind
 
 def render_plan(plan: Plan) -> str:
     """Return a plan as one HTML page, with no outside parts and no scripts."""
-    check_kind("plan", plan, Plan, advice="plan_rows makes one.")
+    check_kind("plan", plan, Plan, advice="Make one with plan_rows.")
     return render_page(
         __file__,
         title="How many rows a claim needs",
         heading="How many rows a claim needs",
-        lead=f"An error rate of at most {percent(plan.claim)} %, where {percent(plan.error)} % is expected.",
+        lead=f"An error rate of at most {percent(plan.claim)} %, when you expect {percent(plan.error)} %.",
         version=pbgnet.__version__,
         question=words.question(plan),
         numbers=[(*number, number[0] == "rows-with-chance") for number in words.key_numbers(plan)],

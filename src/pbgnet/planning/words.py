@@ -11,16 +11,18 @@ CURVE_COLUMNS = ("errors", "bound", "above the rate", "chance of the claim")
 SPLIT_COLUMNS = ("certified", "rows", "rows to fit on", "bound", "above the rate", "chance")
 
 UNKNOWN_LOSS = (
-    "What the fit loses by the rows that are certified instead is not known beforehand, and not in this "
-    "table. To see how fast it still improves, fit on parts of the rows set apart and compare there: that "
+    "This table does not show what the classifier loses when rows are certified instead "
+    "of used for training; that is not known in advance. To see how much it still "
+    "improves with more rows, train on parts of the prior rows and compare there: that "
     "costs no confidence."
 )
 ASSUMED = (
-    "The error rate is a guess until the rows are there; a plan for a somewhat larger one is the safer plan.",
-    "Rows must be independent draws of what the classifier will meet, and not seen by it before.",
-    "The counts are those of the exact (Clopper-Pearson) bound on held-out rows. Errors are whole, and "
-    "rounded up: with each further error the bound jumps up, so that a few rows more can be worse than a "
-    "few less.",
+    "The error rate is a guess until you have the rows; planning for a slightly larger one is safer.",
+    "Rows must be independent draws of what the classifier will meet in use, and the "
+    "classifier must not have seen them before.",
+    "The counts use the exact (Clopper-Pearson) bound on held-out rows. Errors are whole "
+    "numbers, rounded up: each further error makes the bound jump up, so a few more rows "
+    "can give a slightly worse bound than a few less.",
 )
 
 
@@ -28,8 +30,8 @@ def question(plan: Plan) -> str:
     """Say what is asked."""
     of = "" if plan.answered == 1 else f" among the {percent(plan.answered)} % of rows that are answered"
     return (
-        f"To claim an error rate of at most {percent(plan.claim)} %{of}, at {percent(plan.confidence)} % "
-        f"confidence, where {percent(plan.error)} % is expected:"
+        f"To claim an error rate of at most {percent(plan.claim)} %{of}, at "
+        f"{percent(plan.confidence)} % confidence, when you expect {percent(plan.error)} %:"
     )
 
 
@@ -41,19 +43,22 @@ def key_numbers(plan: Plan) -> list[tuple[str, str, str]]:
         (
             "rows",
             f"{part.rows:,}",
-            f"certified rows do, {own}if {expected} % errors (rounded up) are observed; if {expected} % is "
-            f"the true error rate, the chance of that is {chance_text(part.chance)}",
+            f"certified rows are enough, {own}if {expected} % errors (rounded up) are observed; "
+            f"if {expected} % is the true error rate, the chance of that is "
+            f"{chance_text(part.chance)}",
         ),
         (
             "rows-for-good",
             f"{part.rows_for_good:,}",
-            f"certified rows, and every larger number, do if {expected} % errors (rounded up) are observed",
+            f"certified rows, and every larger number, are enough if {expected} % errors (rounded "
+            "up) are observed",
         ),
         (
             "rows-with-chance",
             f"{part.rows_with_chance:,}",
-            f"certified rows do with a chance of {percent(plan.chance)} %, if {expected} % is the true error "
-            f"rate{': the number to buy' if plan.deciding is part else ''}",
+            f"certified rows are enough with a chance of {percent(plan.chance)} %, if {expected} "
+            "% is the true error "
+            f"rate{': the number to plan for' if plan.deciding is part else ''}",
         ),
     ]
 
@@ -65,13 +70,13 @@ def shared_delta(plan: Plan) -> str:
     classes = sum(part.kind == "class" for part in plan.parts)
     groups = sum(part.kind == "group" for part in plan.parts)
     told = ["1 over all rows"]
-    told += ["2 on answered rows and on how many are left unanswered"] * (plan.answered < 1)
+    told += ["2 on answered rows and on the share left unanswered"] * (plan.answered < 1)
     told += [f"{classes} for classes"] * (classes > 0)
     told += [f"2 for each of {groups} groups (an upper and a lower limit)"] * (groups > 0)
-    half = "; the limits of groups have one half of it together" if groups else " equally"
+    half = ", half of it for the limits of the groups" if groups else " equally"
     return (
-        f"{plan.n_claims} claims share the {percent(delta_of(plan.confidence))} % that may "
-        f"fail{half}, so that all hold together: {', '.join(told)}."
+        f"{plan.n_claims} claims share the {percent(delta_of(plan.confidence))} % chance of "
+        f"failure{half}, so that all of them hold at the same time: {', '.join(told)}."
     )
 
 
@@ -81,12 +86,16 @@ def advice(plan: Plan) -> list[str]:
     name = _named(hardest)
     if len(plan.parts) > 1:
         told.append(
-            f"{name[:1].upper()}{name[1:]} decides, with {percent(hardest.share)} % of the rows: its claim "
-            f"of {percent(hardest.claim)} % needs most. Each claim by itself is then reached with a chance "
-            f"of {percent(plan.chance)} % or more, all of them together with less."
+            f"{name[:1].upper()}{name[1:]} decides, with {percent(hardest.share)} % of the rows: "
+            f"its claim of {percent(hardest.claim)} % needs the most. Each claim on its own is "
+            f"then reached with a chance of {percent(plan.chance)} % or more; all of them "
+            "together, with a smaller chance."
         )
     if plan.n_rows is None:
-        return [*told, f"Label {plan.certified_rows:,} rows for the certificate, besides those to fit on."]
+        return [
+            *told,
+            f"Label {plan.certified_rows:,} rows for the certificate, in addition to those you train on.",
+        ]
     n, fitted = plan.n_rows, plan.n_rows - plan.certified_rows
     if plan.n_missing:
         best = plan.split[-1] if plan.split else None
@@ -94,21 +103,23 @@ def advice(plan: Plan) -> list[str]:
             ""
             if best is None
             else (
-                f" With {percent(best.share)} % of it certified, {percent(plan.error)} % errors would prove "
-                f"{round_up(best.bound, decimals(plan))}."
+                f" With {percent(best.share)} % of it certified, {percent(plan.error)} % errors would "
+                f"prove {round_up(best.bound, decimals(plan))}."
             )
         )
         return [
             *told,
-            f"The table of {n:,} rows is too small: {plan.certified_rows:,} are to be certified, and others "
-            f"to fit on. Label more, or claim a larger rate.{less}",
+            f"The table of {n:,} rows is too small: {plan.certified_rows:,} rows have to be "
+            "certified, and you need others to train on. Label more rows, or claim a larger "
+            f"rate.{less}",
         ]
     fraction = math.floor(1000 * fitted / n) / 1000
     option = f" (--prior-fraction {fraction:g})" if fraction > 0 else ""
     return [
         *told,
-        f"Certify {plan.certified_rows:,} of the {n:,} rows, and fit on the other {fitted:,}{option}: the "
-        "claim needs no more, and the fit learns from each row that is left to it.",
+        f"Certify {plan.certified_rows:,} of the {n:,} rows and train on the other "
+        f"{fitted:,}{option}: the claim needs no more certified rows, and every other row "
+        "is left for training.",
         UNKNOWN_LOSS,
     ]
 
@@ -121,9 +132,10 @@ def curve_columns(plan: Plan) -> tuple[str, ...]:
 def parts_note(plan: Plan) -> str:
     """Say what the columns of the table of claims mean."""
     return (
-        "Numbers of certified rows, of all parts together: with which a claim is reached if errors and "
-        "shares turn out as expected (errors rounded up); from which on every number does; and with which it "
-        f"is reached with a chance of {percent(plan.chance)} %, if the true error rate is the one expected."
+        "Numbers of certified rows over all parts. As expected: enough if errors and shares "
+        "turn out as expected (errors rounded up). From there on: every larger number is "
+        f"enough, too. With the chance: enough with a chance of {percent(plan.chance)} %, if "
+        "the true error rate is the expected one."
     )
 
 

@@ -169,7 +169,7 @@ class BinnedTable:
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != self.book.n_columns:
             raise ShapeError(
-                f"Codes of {self.book.n_columns} columns are needed, got shape {self.codes.shape}."
+                f"Expected codes for {self.book.n_columns} columns, got shape {self.codes.shape}."
             )
 
     @property

@@ -94,13 +94,13 @@ def room_for(folder: Path, n_bytes: int) -> Iterator[None]:
     """Raise `CacheError` if a folder cannot take so many bytes, before any is written or as it fills."""
     told = f"The cache of the table needs {n_bytes / 1e6:.0f} MB in {folder}"
     advice = (
-        "Make room, or name a folder on another disk: scan_table(..., cache_folder=...), or in a shell "
-        "TMPDIR=FOLDER before the command."
+        "Free some space, or choose a folder on another disk: scan_table(..., "
+        "cache_folder=...), or set TMPDIR=FOLDER before the command."
     )
     try:
         free = shutil.disk_usage(folder).free
         if free < n_bytes:
-            raise CacheError(f"{told}, and the disk has {free / 1e6:.0f} MB left. {advice}")
+            raise CacheError(f"{told}, but the disk has only {free / 1e6:.0f} MB left. {advice}")
         yield
     except OSError as error:
         if isinstance(error, CacheError) or error.errno not in NO_ROOM:

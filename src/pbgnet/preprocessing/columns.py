@@ -140,7 +140,7 @@ class CategoricalColumn(FittedColumn):
         super().__post_init__()
         if len(set(self.categories)) != len(self.categories) or not self.categories:
             raise DomainError(
-                f"categories must be different texts, at least one, got {self.categories!r:.60}."
+                f"categories must be at least one text, all different, got {self.categories!r:.60}."
             )
 
     def book(self, numbers: str) -> ColumnBook:
@@ -180,11 +180,15 @@ class DateColumn(FittedColumn):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.shown)) != len(self.shown) or self.shown[:1] != ("days",):
-            raise DomainError(f"A date shows its days and different parts besides, got {self.shown!r:.60}.")
+            raise DomainError(
+                f"A date must show its days and otherwise different parts, got {self.shown!r:.60}."
+            )
         if len(self.parts) != len(self.shown):
-            raise DomainError(f"{len(self.shown)} parts are shown, but there are {len(self.parts)}.")
+            raise DomainError(
+                f"shown must have one entry for each of the {len(self.parts)} parts, got {len(self.shown)}."
+            )
         if any(abs(days) > MOST_DAYS for days in self.parts[0].thresholds):
-            raise DomainError("The thresholds of a date must be days of the years from 1 to 9999.")
+            raise DomainError("The thresholds of a date must be days in the years 1 to 9999.")
 
     def read(self, column: Column) -> tuple[list[NDArray[np.float64]], list[str]]:
         """Return the numbers of each part, NaN where there is none, and what was no date."""

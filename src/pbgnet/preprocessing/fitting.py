@@ -91,8 +91,8 @@ def _fit_numeric(column: Column, rules: Rules) -> SomeColumn:
     infinite = np.isinf(numbers)
     if infinite.any():
         raise DomainError(
-            f"Column {column.name!r} holds infinity in row {int(np.argmax(infinite))}; replace it, or "
-            "leave it missing."
+            f"Column {column.name!r} contains infinity in row {int(np.argmax(infinite))}; replace "
+            "it, or mark it as missing."
         )
     if np.isnan(numbers).all():
         return EmptyColumn(column.name, True)

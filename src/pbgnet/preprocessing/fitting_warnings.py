@@ -21,12 +21,13 @@ def fit_warnings(
     """Yield what is worth a warning about the columns of a fitted table, and its kind."""
     fitted, n_rows = [one.column for one in found], count_rows(table)
     if empty := [column.name for column in fitted if isinstance(column, EmptyColumn)]:
-        text = f"{some_columns(empty)} had no value in the {n_rows} fitted rows and will be left out."
+        text = f"{some_columns(empty)} had no values in the {n_rows} fitted rows and will be left out."
         yield text, EmptyColumnWarning
     if ids := [column.name for column in fitted if isinstance(column, IdColumn)]:
         text = (
-            f"{some_columns(ids)} had another value in each of the {n_rows} fitted rows, as what names or "
-            "counts rows has, and will be left out. To learn from it, pass drop_ids=False (--keep-ids)."
+            f"{some_columns(ids)} had a different value in each of the {n_rows} fitted rows, as "
+            "an ID does, and will be left out. To learn from it anyway, pass drop_ids=False "
+            "(--keep-ids)."
         )
         yield text, IdColumnWarning
     for one in found:
@@ -34,8 +35,9 @@ def fit_warnings(
             yield _odd_cells(one, table), OddCellsWarning
     if many := [column.name for column in fitted if isinstance(column, CategoricalColumn) and column.rare]:
         text = (
-            f"{some_columns(many)} had more than {max_categories} categories; the rarest share one output. "
-            "Drop what merely names the rows; otherwise raise max_categories."
+            f"{some_columns(many)} had more than {max_categories} categories; the rarest are "
+            "encoded together. Drop columns that only identify rows; otherwise raise "
+            "max_categories."
         )
         yield text, ManyCategoriesWarning
 
@@ -50,8 +52,9 @@ def _odd_cells(one: Fitted, table: Any) -> str:
     what = "dates" if isinstance(one.column, DateColumn) else "numbers"
     cells = [f"{_place(table, row)} ({text!r:.40})" for row, text in one.odd.items()]
     return (
-        f"Column {one.column.name!r} holds {what}, but not in {first_few(cells, str)}: taken as missing. "
-        "Correct them, or make the column categorical, if they mean anything else."
+        f"Column {one.column.name!r} contains {what}, except in {first_few(cells, str)}: "
+        "treated as missing. Correct these cells or, if they have a meaning of their own, "
+        "make the column categorical."
     )
 
 

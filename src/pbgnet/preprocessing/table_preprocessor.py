@@ -49,9 +49,9 @@ FORMAT = "pbgnet-table-preprocessor"
 FORMAT_VERSION = 1
 
 UNKNOWN = {
-    CategoricalColumn.kind: "Not among the fitted rows, so encoded as all zeros",
-    NumericColumn.kind: "Not finite numbers, so taken as missing",
-    DateColumn.kind: "Not dates, so taken as missing",
+    CategoricalColumn.kind: "Not seen in the fitted rows, so encoded as all zeros",
+    NumericColumn.kind: "Not finite numbers, so treated as missing",
+    DateColumn.kind: "Not dates, so treated as missing",
 }
 """What becomes of later cells that a column of some kind cannot read."""
 
@@ -81,58 +81,58 @@ class Memory(Record):
 
 
 class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn a table of mixed types with gaps into numbers.
+    """Turn a table of mixed types with missing values into numbers.
 
-    Numeric columns are cut into bins. They become the mean of the bin, standardised, a step at each threshold
-    between bins (1 if the number is at least the threshold, else 0), or both; a missing value becomes the
-    median, and has a 0/1 output of its own if the fitted rows had missing values. Other columns (text,
-    true/false, categoricals): one 0/1 output per category of the fitted rows, one for the rare ones
-    together, missing being a category of its own. Dates become several numbers: days since 1970, year,
-    month, weekday and hour. A column with no value is left out, and so is one that merely names the rows.
+    Numeric columns are binned. They become the standardised mean of the bin, a step at each threshold
+    between bins (1 if the number is at least the threshold, else 0), or both. A missing value becomes the
+    median, with a 0/1 output of its own if the fitted rows had missing values. Other columns (text,
+    true/false, categoricals) get one 0/1 output per category of the fitted rows and one for all rare
+    categories together; "missing" is a category, too. Dates become several numbers: days since 1970, year,
+    month, weekday and hour. Columns without any value, and columns that only identify rows, are left out.
 
-    Everything is fixed by the fitted rows. Fit it on rows that are not certified and it is a fixed
-    function when the certified rows come, so the proof holds, whatever it does to them. For the same
-    reason a category that the fitted rows did not have cannot get an output later: it goes with the rare
-    ones, or becomes all zeros. So it is with what a column holds, and how it is written: once numeric, text
-    in it that writes out no finite number in that style, and infinity, count as missing. Numbers beyond the
-    fitted ones fall into the first or last bin.
+    Everything is determined by the fitted rows. If you fit the preprocessor on rows that are not certified,
+    it is a fixed function of the certified rows, so the proof covers it. For the same reason, a category
+    that did not occur in the fitted rows cannot get its own output later: it counts as rare, or becomes all
+    zeros. The type and number format of a column are fixed in the same way: in a numeric column, text that
+    is not a finite number in that format counts as missing, and so does infinity. Numbers beyond the range
+    of the fitted rows fall into the first or last bin.
 
     Parameters
     ----------
     numbers : {"auto", "standard", "range", "steps", "both"}, default="auto"
-        What a number becomes: its standardised value; its value with 0 for the smallest and 1 for the largest
-        bin, which keeps pixels comparable; steps; or standardised value and steps. "auto" is "both", unless
-        the classifier that is trained on the table chooses (`PBGNetClassifier` does, on the prior rows; see
-        `with_numbers`).
+        What a number becomes: its standardised value ("standard"); its value scaled to 0 for the smallest and
+        1 for the largest bin, which keeps pixels comparable ("range"); steps; or standardised value and steps
+        ("both"). "auto" means "both", unless the classifier trained on the table chooses
+        (`PBGNetClassifier` does, on the prior rows; see `with_numbers`).
     max_bins : int, default=255
-        Most bins of a column. Thresholds are quantiles of the rows and of the distinct values.
+        Maximum number of bins per column. Thresholds are quantiles of the rows and of the distinct values.
     max_categories : int, default=253
-        The most frequent categories of a column that get an output each; rarer ones share one. Up to 253 a
-        cell takes one byte.
+        Maximum number of categories of a column with an output of their own; rarer ones share one output. Up
+        to 253, a cell takes one byte.
     parse_numbers : bool, default=True
-        Whether a column of text holds numbers, or dates, if at least 98 % of its values in the fitted rows
-        write out such; the others count as missing. Then the fitted rows alone decide what a column is,
-        though one text in another row makes readers of files turn the whole column into texts. Columns that
-        the table itself calls categorical stay so; make those categorical whose numbers are names.
+        Whether to read a text column as numbers or dates if at least 98 % of its values in the fitted rows
+        are; the others count as missing. The fitted rows alone then decide the type of a column, whereas file
+        readers turn a whole column into text because of a single cell. Columns that are categorical in the
+        table stay categorical; use that for numbers that are names.
     decimal : {"auto", ".", ","}, default="auto"
-        What stands before the decimals of numbers in text. "auto": whatever makes most of a column numbers.
+        Decimal separator of numbers in text. "auto": the one that makes most of a column numbers.
     drop_ids : bool, default=True
-        Whether columns that name the rows are left out: texts that differ in all fitted rows (30 or more),
-        and whole numbers that do so as if counted (100 rows or more, within 8 numbers per row), unless
-        nothing else is there.
+        Whether to leave out columns that identify rows: texts that differ in all fitted rows (30 or more),
+        and whole numbers that differ in all of them and are close together, like a counter (100 rows or more,
+        within 8 numbers per row). They are kept if there is no other column.
 
     Attributes
     ----------
     columns_ : tuple of FittedColumn
         What was learned, one per column of the fitted table.
     n_features_in_ : int
-        Columns of the fitted table.
+        Number of columns of the fitted table.
     feature_names_in_ : ndarray of str
-        Only where the fitted table had names.
+        Their names, if it had any.
     n_features_out_ : int
-        Columns of numbers that it turns them into.
+        Number of columns of the output.
     book_ : CodeBook
-        What the codes of the columns that are not left out stand for; `coded_` has these columns.
+        What the codes of each column stand for; `coded_` lists the columns that are not left out.
 
     Examples
     --------
@@ -177,11 +177,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         EmptyColumnWarning
-            For columns with no value, which are left out.
+            For columns without any value, which are left out.
         IdColumnWarning
-            For columns that name the rows, which are left out.
+            For columns that identify rows, which are left out.
         OddCellsWarning
-            For cells that are no numbers in a column of numbers, or no dates among dates; says which.
+            For cells that are not numbers in a column of numbers, or not dates in a column of dates.
         ManyCategoriesWarning
             For columns with more than `max_categories` categories.
         """
@@ -197,7 +197,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(tuple(one.column for one in found), column_names(X) is not None)
 
     def encode(self, X: Any) -> BinnedTable:  # noqa: N803
-        """Turn rows into codes, one per cell; what they stand for is written out by `transform`.
+        """Turn rows into codes, one per cell; `transform` returns the numbers they stand for.
 
         Parameters
         ----------
@@ -214,19 +214,19 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ShapeError
             For missing or additional columns.
         DtypeError
-            For values that no table should hold, such as lists.
+            For values that are not supported, such as lists.
 
         Warns
         -----
         UnseenCategoryWarning
-            For categories the fitted rows did not have, and for what is no finite number in a numeric
-            column, or no date among dates.
+            For categories that did not occur in the fitted rows, and for values that are not finite numbers
+            in a numeric column, or not dates in a column of dates.
         """
         check_is_fitted(self)
         return self._encode(*self._select(X))
 
     def encode_array(self, array: NDArray[Any]) -> BinnedTable:
-        """Turn rows of an array into codes, its columns by their position whatever they were named."""
+        """Turn the rows of an array into codes, matching columns by position instead of by name."""
         check_is_fitted(self)
         return self._encode(array, [column.name for column in self.columns_])
 
@@ -314,7 +314,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.coded_ = tuple(part for column in fitted for part in coded(column))
         self.n_features_out_ = self.book_.n_outputs
         if self.n_features_out_ == 0:
-            raise ShapeError("No column of the table has any value, so nothing is left to learn from.")
+            raise ShapeError("No column of the table contains a value, so there is nothing to learn from.")
         self.columns_ = fitted
         self.n_features_in_ = len(fitted)
         if named:
@@ -349,8 +349,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names, found = [column.name for column in self.columns_], column_names(X)
         if found is None and hasattr(self, "feature_names_in_"):
             raise ShapeError(
-                f"The fitted table had named columns ({some_columns(names)}); pass a table with names, not "
-                "an array."
+                f"The preprocessor was fitted on a table with column names ({some_columns(names)}); "
+                "pass a table with names, not an array."
             )
         if found is not None:
             check_columns(found, names)
@@ -358,7 +358,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 return X.select(names), None
         columns = read_columns(X, None if found is None else names, number_type=None)
         if len(columns) != len(names):
-            raise ShapeError(f"The fitted table had {len(names)} columns, this one has {len(columns)}.")
+            raise ShapeError(
+                f"The preprocessor was fitted on {len(names)} columns, but this table has {len(columns)}."
+            )
         _n_rows(columns)
         return ColumnTable(tuple(columns)), None
 

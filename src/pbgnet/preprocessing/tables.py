@@ -99,7 +99,7 @@ def column_names(table: Any) -> tuple[str, ...] | None:
     names = tuple(str(name) for name in table.columns)
     if len(set(names)) != len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise ShapeError(f"Two columns are named {twice!r}; give each column a name of its own.")
+        raise ShapeError(f"Two columns are named {twice!r}; give each column its own name.")
     return names
 
 
@@ -154,7 +154,7 @@ def count_rows(table: Any) -> int:
     """
     shape = getattr(table, "shape", None)
     if not shape and (shape == () or not hasattr(table, "__len__")):
-        raise ShapeError(f"A table of rows is needed, got {type(table).__name__}.")
+        raise ShapeError(f"Expected a table of rows and columns, got {type(table).__name__}.")
     return int(shape[0]) if shape else len(table)
 
 
@@ -166,15 +166,15 @@ def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
 
     def with_near_name(name: str) -> str:
         near = difflib.get_close_matches(name[:100], [other[:100] for other in extra[:100]], n=1)
-        return f"{name!r} (is it {near[0]!r}?)" if near else repr(name)
+        return f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name)
 
     if absent:
         listed = first_few(absent, with_near_name)
-        raise ShapeError(f"The table lacks the column {listed}; it needs the columns of the fitted table.")
+        raise ShapeError(f"The table has no column {listed}; it needs all columns of the fitted table.")
     if extra:
         raise ShapeError(
-            f"The table has the column {first_few(extra)}, unknown to the fitted table; drop it first, or "
-            "fit again."
+            f"The table has the column {first_few(extra)}, which the fitted table did not have; "
+            "drop it, or fit again."
         )
 
 
@@ -193,7 +193,7 @@ def read_columns(
     turns them into float64 a part at a time.
     """
     if hasattr(table, "tocsr"):
-        raise DtypeError("Sparse matrices hold numbers without gaps and need no table preprocessing.")
+        raise DtypeError("A sparse matrix has no missing values and does not need table preprocessing.")
     if hasattr(table, "batches"):  # a source: the columns asked for are held whole
         table = (table if names is None else table.select(names)).read()
     if hasattr(table, "parts"):  # a `ColumnTable`
@@ -316,7 +316,9 @@ def _number(name: str, value: Any) -> float:
     try:
         return value.total_seconds() if isinstance(value, timedelta) else float(value)
     except OverflowError as error:
-        raise DomainError(f"Column {name!r} holds {value!r:.20}..., too large for a float.") from error
+        raise DomainError(
+            f"Column {name!r} contains {value!r:.20}..., which is too large for a float."
+        ) from error
 
 
 def _texts(name: str, items: list[Any]) -> list[str | None]:
@@ -337,6 +339,6 @@ def _text(name: str, value: object) -> str:
         number = _number(name, value)
         return str(int(number)) if number.is_integer() else repr(number)
     raise DtypeError(
-        f"Column {name!r} holds a value of type {type(value).__name__} ({value!r:.40}); use numbers, text, "
-        "dates or true/false, or drop the column."
+        f"Column {name!r} contains a value of type {type(value).__name__} ({value!r:.40}); "
+        "use numbers, text, dates or true/false, or drop the column."
     )

@@ -42,7 +42,7 @@ class _Utf8Stream(io.RawIOBase):
         try:
             start = file.read(BLOCK_BYTES)
             if b"\0" in start[:SNIFFED_BYTES] or start.startswith(b"PAR1"):
-                raise DamagedFileError(f"{path} is not text, whatever its extension says.")
+                raise DamagedFileError(f"{path} is not a text file, whatever its extension says.")
         except BaseException:
             file.close()
             raise
@@ -78,7 +78,7 @@ class _Utf8Stream(io.RawIOBase):
     def _tell(self, line: int) -> None:
         if self._warn:
             warnings.warn(
-                f"{self._path} is not UTF-8 text in line {line}; what is not is read as Windows-1252 "
+                f"{self._path} is not UTF-8 text in line {line}, so it is read as Windows-1252 "
                 "(Latin-1). If words look wrong, export it again as UTF-8.",
                 FileReadingWarning,
                 stacklevel=2,

@@ -23,7 +23,7 @@ def damage_named(path: object) -> Iterator[None]:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")[:200]
         raise DamagedFileError(f"{path} is not a CSV table: {reason}") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DamagedFileError(f"{path} is not a whole gzip file: {str(error)[:200]}") from error
+        raise DamagedFileError(f"{path} is not a complete gzip file: {str(error)[:200]}") from error
     except OSError as error:
         if error.filename is None and error.errno is None:  # pyarrow's way to say that a file is damaged
             raise DamagedFileError(f"{path} cannot be read: {str(error)[:200]}") from error
@@ -41,11 +41,11 @@ def check_header(path: object, names: Sequence[str]) -> list[str]:
     named = [name or f"unnamed_{place}" for place, name in enumerate(names, start=1)]
     if twice := sorted({name for name in named if named.count(name) > 1}):
         told = ", ".join(map(repr, twice[:6])) + (f" and {len(twice) - 6} more" if len(twice) > 6 else "")
-        raise ShapeError(f"{path} has several columns named {told}; give each a name of its own.")
+        raise ShapeError(f"{path} has several columns named {told}; give each column its own name.")
     if made := [new for new, old in zip(named, names, strict=True) if not old]:
         warnings.warn(
-            f"{path} has a column without a name, read as {', '.join(map(repr, made[:6]))}. If it merely "
-            f"numbers the rows, drop it: --drop {made[0]}",
+            f"{path} has a column without a name, read as {', '.join(map(repr, made[:6]))}. If it "
+            f"only numbers the rows, drop it: --drop {made[0]}",
             FileReadingWarning,
             stacklevel=2,
         )
@@ -58,5 +58,6 @@ def library(name: str, what: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise MissingLibraryError(
-            f"{what} are read by {name.partition('.')[0]}, which is not installed: pip install 'pbgnet[cli]'."
+            f"Reading {what} requires {name.partition('.')[0]}, which is not installed: pip "
+            "install 'pbgnet[cli]'."
         ) from error

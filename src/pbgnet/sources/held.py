@@ -43,7 +43,9 @@ class FrameSource(RowSource):
 
     def identity(self) -> dict[str, Any]:
         """Raise: nothing but its rows tells a table in memory from another."""
-        raise OptionError("A table in memory cannot be cached; write it to a Parquet file, and scan that.")
+        raise OptionError(
+            "A table in memory cannot be cached; write it to a Parquet file and scan that file."
+        )
 
     def _walk(self, names: Sequence[str]) -> Iterator[ColumnTable]:
         return column_parts(self._table, names)
@@ -68,7 +70,9 @@ class ArrowSource(RowSource):
 
     def identity(self) -> dict[str, Any]:
         """Raise: nothing but its rows tells a table in memory from another."""
-        raise OptionError("A table in memory cannot be cached; write it to a Parquet file, and scan that.")
+        raise OptionError(
+            "A table in memory cannot be cached; write it to a Parquet file and scan that file."
+        )
 
     def _walk(self, names: Sequence[str]) -> Iterator[ColumnTable]:
         for batch in self._table.select(names).to_batches(PART_ROWS):

@@ -93,12 +93,12 @@ class ParquetFile:
             now = _state(self.system, self.path)
         except (OSError, DamagedFileError) as error:
             raise ChangedSourceError(
-                f"{self.path} was there when the table was scanned, and cannot be read any more: "
+                f"{self.path} existed when the table was scanned and cannot be read any more: "
                 f"{str(error)[:100]}"
             ) from error
         if now != self.state:
             raise ChangedSourceError(
-                f"{self.path} has changed since the table was scanned; scan it again, and start anew."
+                f"{self.path} has changed since the table was scanned; scan it again and start over."
             )
 
 
@@ -168,9 +168,9 @@ def _common_kind(files: Sequence[ParquetFile], name: str) -> str:
     kinds: dict[str, ParquetFile] = {}
     for file in files:
         if name not in file.schema.names:
-            raise ShapeError(f"{file.path} lacks the column {name!r}, which {files[0].path} has.")
+            raise ShapeError(f"{file.path} has no column {name!r}, but {files[0].path} does.")
         if extra := [other for other in file.schema.names if other not in files[0].schema.names]:
-            raise ShapeError(f"{file.path} has the column {extra[0]!r}, which {files[0].path} has not.")
+            raise ShapeError(f"{file.path} has a column {extra[0]!r}, but {files[0].path} does not.")
         kinds.setdefault(kind_of(file.schema.field(name).type), file)
     told = [kind for kind in kinds if kind != "none"]
     if len(told) > 1:

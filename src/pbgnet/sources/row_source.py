@@ -40,7 +40,7 @@ class RowSource(ABC):
     def __init__(self, columns: Sequence[str], n_rows: int, cache_folder: Path | None = None) -> None:
         self.columns, self.n_rows, self.cache_folder = tuple(columns), n_rows, cache_folder
         if twice := sorted({name for name in self.columns if self.columns.count(name) > 1}):
-            raise ShapeError(f"Several columns are named {twice[0]!r}; give each column a name of its own.")
+            raise ShapeError(f"Several columns are named {twice[0]!r}; give each column its own name.")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -117,7 +117,7 @@ class RowSource(ABC):
 
     def _check_name(self, name: str) -> None:
         if name not in self.columns:
-            raise UnknownNameError(f"There is no column {name!r:.60}; there are {_some(self.columns)}.")
+            raise UnknownNameError(f"There is no column {name!r:.60}; the columns are {_some(self.columns)}.")
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

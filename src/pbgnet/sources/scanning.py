@@ -70,7 +70,7 @@ def scan_table(
     if isinstance(data, str | os.PathLike) or _are_paths(data):
         return _scan_files(_found(data), missing, header, folder)
     if is_source(data) or not (hasattr(data, "columns") or hasattr(data, "shape")):
-        raise DtypeError(f"A path, paths or a table is needed, got {type(data).__name__}.")
+        raise DtypeError(f"Expected a path, a list of paths or a table, got {type(data).__name__}.")
     return FrameSource(data, folder)
 
 
@@ -84,10 +84,12 @@ def _scan_files(
 ) -> RowSource:
     kinds = {is_csv(path) for _, path in places}
     if len(kinds) > 1:
-        raise DamagedFileError(f"{places[0][1]} and others are partly CSV, partly Parquet; use one of them.")
+        raise DamagedFileError(
+            f"{places[0][1]} and the other files are partly CSV and partly Parquet; use one format."
+        )
     paths = [path for _, path in places]
     if twice := next((path for k, path in enumerate(paths) if path in paths[:k]), None):
-        raise DamagedFileError(f"{twice} is named twice; the rows of a table must be independent draws.")
+        raise DamagedFileError(f"{twice} is listed twice; each row must count only once.")
     if kinds == {True}:
         return CsvSource([CsvFile(Path(path), tuple(missing), header) for path in paths], folder)
     return ParquetSource([ParquetFile.scan(system, path) for system, path in places], folder)
@@ -101,7 +103,7 @@ def _found(data: Any) -> list[tuple[Any, str]]:
     """Return the files that paths, folders and patterns name, and where each of them is."""
     if not isinstance(data, str | os.PathLike):
         if not data:
-            raise DamagedFileError("There is no file in an empty list.")
+            raise DamagedFileError("The list of files is empty; pass at least one.")
         return [place for one in data for place in _found(one)]
     text = os.fspath(data)
     if "://" in text:

@@ -95,7 +95,7 @@ class CsvSource(RowSource):
             self._spool = _spooled(files, place)
         super().__init__(files[0].columns, self._spool.n_rows, cache_folder)
         if self.n_rows == 0:
-            raise ShapeError(f"{files[0].path} has no rows, only a header.")
+            raise ShapeError(f"{files[0].path} has a header but no rows.")
 
     def __getitem__(self, name: str) -> "pd.Series[Any]":
         self._check_name(name)

@@ -57,7 +57,7 @@ def test_rows_in_other_forms_give_the_same():
     expected = model.decision_function(X)
     for form in (frame, frame[["b", "a"]], sparse.csr_array(X), sparse.coo_matrix(X), X.tolist()):
         np.testing.assert_allclose(model.decision_function(form), expected, rtol=0, atol=1e-15)
-    with pytest.raises(ShapeError, match="lacks the column 'b'"):
+    with pytest.raises(ShapeError, match="has no column 'b'"):
         model.predict(frame[["a"]])
     with pytest.raises(ShapeError, match="rows of 2 features"):
         model.predict(X[:, :1])

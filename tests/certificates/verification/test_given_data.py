@@ -148,7 +148,7 @@ def test_unseen_categories_do_not_disturb_verification(build):
     }
     generator = torch.Generator().manual_seed(0)
     network = AggregatedNetwork.initialise(preprocessor.n_features_out_, (2,), generator=generator)
-    with pytest.warns(UnseenCategoryWarning, match="Not among the fitted rows.*'red'"):
+    with pytest.warns(UnseenCategoryWarning, match="Not seen in the fitted rows.*'red'"):
         model = certify_network(network, X, y, **options)
     assert verify(model, X, y).ok
 

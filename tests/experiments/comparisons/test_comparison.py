@@ -72,13 +72,13 @@ def test_a_kind_is_told_from_the_file(written):
     [
         (START, "lacks methods"),
         (START + METHOD.replace("one", "a") + METHOD.replace("one", "a"), "have the same name"),
-        (START + "colour = 3\n" + METHOD, "entries nobody reads: colour"),
-        (START + METHOD + "colour = 3\n", "entries nobody reads: colour"),
+        (START + "colour = 3\n" + METHOD, "unknown entries: colour"),
+        (START + METHOD + "colour = 3\n", "unknown entries: colour"),
         (START.replace("0.5", "1.0") + METHOD, "between 0 and 1"),
         (START.replace("digits", "letters") + METHOD, "choose one of digits, mnist10"),
         (START + METHOD.replace("pbgnet", "oracle"), "Unknown estimator 'oracle'"),
-        (START + METHOD + "parameters = {epochs = 3}\n", "takes no parameter 'epochs'"),
-        (START + METHOD + "small = {device = 'cpu'}\n", "device is decided by the study"),
+        (START + METHOD + "parameters = {epochs = 3}\n", "has no parameter 'epochs'"),
+        (START + METHOD + "small = {device = 'cpu'}\n", "device is set by the study"),
         (START + METHOD + "rows = 'sounds'\n", "choose one of images, table"),
         (START + "published = 'rumours'\n" + METHOD, "choose one of mnist10"),
     ],
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_refused(written, text, message):
 
 
 def test_a_study_without_a_small_form_says_so(written):
-    with pytest.raises(OptionError, match="no small form"):
+    with pytest.raises(OptionError, match="no small version"):
         load_comparison(written(START + METHOD)).runs(small=True)
 
 

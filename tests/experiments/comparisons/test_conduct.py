@@ -130,7 +130,7 @@ def test_what_fails_stops_the_study_and_keeps_what_is_finished(comparison, tmp_p
 def test_what_the_package_refuses_is_said_as_it_is(path, tmp_path):
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(path.read_text().replace("max_epochs = 1", 'augmentation = "small"'))
-    with pytest.raises(OptionError, match="augmentation is for images"):
+    with pytest.raises(OptionError, match="augmentation only applies to images"):
         run_comparison(load_comparison(wrong).runs(small=True), tmp_path / "runs.jsonl")
 
 
@@ -154,7 +154,7 @@ def test_damaged_lines_are_named(whole, tmp_path):
     store = tmp_path / "runs.jsonl"
     first, second, *_ = whole.read_text().splitlines()
     store.write_text(f"{first}\n{second[:40]}\n")
-    with pytest.raises(DamagedFileError, match=r"Line 2 of .*runs\.jsonl is no finished run"):
+    with pytest.raises(DamagedFileError, match=r"Line 2 of .*runs\.jsonl is not a finished run"):
         read_finished([store])
     store.write_text(json.dumps({**json.loads(first), "certified": 1.5}) + "\n")
     with pytest.raises(DamagedFileError, match="certified must be at most 1"):

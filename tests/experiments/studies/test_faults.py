@@ -19,8 +19,8 @@ from pbgnet.experiments.runs.batch import Rows, train_batch
 from pbgnet.experiments.studies import engines
 
 FAULTS = {
-    "data missing": (MissingDataError("ads is not here"), "The data cannot be had"),
-    "data damaged": (DamagedFileError("ad.data has another checksum"), "The data cannot be had"),
+    "data missing": (MissingDataError("ads is not here"), "The data is not available"),
+    "data damaged": (DamagedFileError("ad.data has another checksum"), "The data is not available"),
     "memory": (MemoryError("too much"), "Memory ran out"),
     "memory of a GPU": (torch.OutOfMemoryError("CUDA out of memory"), "Memory ran out"),
     "memory of PyTorch": (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "Memory ran out"),

@@ -12,7 +12,7 @@ from pbgnet.experiments.studies.study import Study
 
 def test_without_ray_the_error_says_how_to_get_it(monkeypatch, spec):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ClusterError, match=r"not installed; get it with pip install 'pbgnet\[cluster\]'"):
+    with pytest.raises(ClusterError, match=r"not installed: pip install 'pbgnet\[cluster\]'"):
         next(RayEngine().train([[spec()]], lambda run: None))
 
 
@@ -199,6 +199,6 @@ def test_a_fault_in_a_worker_that_is_not_of_the_run_stops_the_study(ray, four, t
         raise MissingDataError("ads is not here")
 
     with Store(tmp_path / "runs.sqlite") as store:
-        with pytest.raises(StudyStoppedError, match=r"The data cannot be had, .* ads is not here"):
+        with pytest.raises(StudyStoppedError, match=r"The data is not available, .* ads is not here"):
             run_study(four, store, source, RayEngine())
         assert store.records() == []

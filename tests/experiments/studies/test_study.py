@@ -280,7 +280,11 @@ def test_seeds_are_those_of_the_split_where_the_file_says_so(write):
     [
         ("datasets = [", DamagedFileError, "mine.toml is not valid TOML"),
         (b"\xff\xfe", DamagedFileError, "mine.toml cannot be read: it is not UTF-8"),
-        (MINE + "[gird]\n", OptionError, "sections nobody reads: gird. Known are algorithms.*summary"),
+        (
+            MINE + "[gird]\n",
+            OptionError,
+            "unknown sections: gird. The known sections are algorithms.*summary",
+        ),
         ("", OptionError, "The study mine lacks algorithms, datasets, grid"),
         (MINE.replace("[grid]", "[batch_size]"), OptionError, "lacks grid"),
         (MINE.replace("pbgnet_l", "pbgnet_x"), UnknownNameError, "pbgnet_x.*mlp.*pbgnet_pre"),

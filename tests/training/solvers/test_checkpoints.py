@@ -121,7 +121,7 @@ def test_a_request_to_end_is_granted_with_all_that_was_reached(way, tmp_path, st
     before = signal.getsignal(signal.SIGTERM)
     seen = strike(8, lambda: os.kill(os.getpid(), signal.SIGTERM))
     with (
-        pytest.raises(TrainingStoppedError, match="holds what it had reached"),
+        pytest.raises(TrainingStoppedError, match="Its state is saved"),
         checkpointing(tmp_path / "kept"),
     ):
         fit(way)
@@ -152,7 +152,7 @@ def test_the_checkpoint_of_other_rows_is_refused(tmp_path, strike):
     strike(5, throw)
     with pytest.raises(StruckError), checkpointing(tmp_path / "kept", every=0.0):
         fit("ensemble")
-    with pytest.raises(OptionError, match="is of another training"), checkpointing(tmp_path / "kept"):
+    with pytest.raises(OptionError, match="belongs to another training"), checkpointing(tmp_path / "kept"):
         fit("ensemble", X + 1e-3)
 
 
@@ -168,7 +168,7 @@ def test_the_checkpoint_of_other_settings_is_refused(other, tmp_path, strike):
     strike(5, throw)
     with pytest.raises(StruckError), checkpointing(tmp_path / "kept", every=0.0):
         train()
-    with pytest.raises(OptionError, match="is of another training"), checkpointing(tmp_path / "kept"):
+    with pytest.raises(OptionError, match="belongs to another training"), checkpointing(tmp_path / "kept"):
         train(**other)
 
 

@@ -120,7 +120,7 @@ def test_training_sees_varied_copies_and_the_examples_stay_as_they_are(kernel, d
 @pytest.mark.parametrize(
     ("change", "error", "told"),
     [
-        (lambda images, generator: images[:, :-1], ShapeError, "of the shape it is given"),
+        (lambda images, generator: images[:, :-1], ShapeError, "of the shape it receives"),
         (lambda images, generator: None, ShapeError, "NoneType"),
         (lambda images, generator: images / 0.0, DomainError, "augmentation"),
     ],

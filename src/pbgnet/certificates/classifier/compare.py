@@ -34,32 +34,31 @@ def certify_by_disagreement(
     training_data: Any = None,
     n_models: int = 1,
 ) -> CertifiedPredictions:
-    """Certify another classifier through its disagreement with a certified vote, on rows without labels.
+    """Certify another classifier through its disagreement with a certified one, on rows without labels.
 
-    `R(f) <= R(vote) + P(f and vote differ)`: the first from the certificate of the vote, at a smaller
-    share of delta, the second by the upper limit of Clopper and Pearson from the number of rows on which
-    they differ. For an exported network, a smaller one, one in lower precision.
+    `R(f) <= R(vote) + P(f and vote differ)`: the first term comes from the certificate of the vote, at a
+    smaller share of delta; the second is the upper Clopper-Pearson limit for the number of rows on which they
+    differ. Use it for an exported network, a smaller one, or one in lower precision.
 
     Parameters
     ----------
     certified_model : CertifiedModel
         Or a fitted estimator with `certified_model_`.
     predict : classifier or callable
-        The other classifier: from raw rows to labels, those of the certified model. An
-        `pbgnet.export.OnnxClassifier` is remembered by its kind, precision and weights.
+        The other classifier, from raw rows to the labels of the certified model. A
+        `pbgnet.export.OnnxClassifier` is recorded by its kind, precision and weights.
     X : DataFrame, ndarray, scipy sparse matrix or source, shape (m, d)
-        Rows without labels, independent draws from the same distribution. They must not be rows that the
-        vote or the other classifier was made from; rows that neither depends on may be used again.
+        Rows without labels, independent draws from the same distribution. Neither classifier may have been
+        trained on them.
     delta_share : float, default=0.5
-        Share of delta that the disagreement has; the rest is the vote's. To be fixed before looking at the
-        rows.
+        Share of delta for the disagreement; the rest is for the vote. Choose it before you look at the rows.
     confidence : float, optional
-        Of the result; that of the vote's certificate unless given.
+        Confidence of the result. Default: that of the vote's certificate.
     training_data : table, or pair of table and labels, optional
-        Rows the two were made from, to see that no row of X is among them.
+        Rows the two classifiers were trained on, to check that no row of X is among them.
     n_models : int, default=1
-        Number of classifiers among which you choose by looking at these rows; they share what the
-        disagreement has of delta.
+        Number of classifiers among which you choose by looking at these rows; they share the part of delta
+        that the disagreement has.
 
     Returns
     -------
@@ -68,8 +67,8 @@ def certify_by_disagreement(
     Raises
     ------
     UncertifiedError
-        If the certified model is not what its certificate speaks of, or a classifier changes the rows in
-        place. Whether that certificate is right only `verify` with its data can tell.
+        If the certified model does not match its certificate, or a classifier changes the rows in place.
+        Only `verify`, with its data, can tell whether that certificate is right.
     PriorLeakageError
         If the model or the classifier has seen one of the rows.
 

@@ -54,57 +54,57 @@ def certify(
     per_label: bool = False,
     groups: str | ArrayLike | None = None,
 ) -> CertifiedPredictions:
-    """Certify the error rate, and perhaps a loss, of any fitted classifier on rows that it has never seen.
+    """Certify the error rate of any fitted classifier, and optionally a loss, on rows it has never seen.
 
-    The upper limit of Clopper and Pearson from the number of errors: exact, and the best that can be
-    said from a count. For the expectation of a loss in [0, 1], the betting bound from its values. The
-    classifier itself is not stored, only what it answered, and the losses.
+    The bound is the upper Clopper-Pearson limit for the number of errors: it is exact, and no count gives a
+    better one. The expectation of a loss in [0, 1] is bounded by the betting bound. The classifier itself is
+    not stored, only its predictions and the losses.
 
     Parameters
     ----------
     model : classifier or callable
         A fitted scikit-learn classifier or pipeline, anything with `predict`, or a function from rows to
-        labels. It, and all preprocessing in it, must have been fixed without these rows, and must answer
-        each row by itself.
+        labels. The classifier and all its preprocessing must have been fixed without these rows, and must
+        answer each row independently of the others.
     X : DataFrame, ndarray, scipy sparse matrix or source, shape (n, d)
-        Rows, independent draws from the distribution that the classifier will meet. A source
-        (`pbgnet.sources.scan_table`) is read in batches, and the classifier is handed one after the other.
+        The rows to certify: independent draws of what the classifier will meet in use. A source
+        (`pbgnet.sources.scan_table`) is read in batches.
     y : array_like, shape (n,) or (n, 1); or several labels as 0 and 1, shape (n, L)
-        Their labels: two classes or more. Or, of rows that may have several labels, a matrix; columns of a
-        table name them. The classifier then answers with such a matrix, the share of rows with any wrong
-        label is the error rate, and the Hamming loss, the share of wrong labels, is bounded as well.
+        Their labels, of two or more classes. For several labels per row, a matrix, or a table whose columns
+        name the labels. The classifier must then predict such a matrix. The error rate is the share of rows
+        with any wrong label, and the Hamming loss, the share of wrong labels, is bounded as well.
     confidence : float, default=0.95
-        Probability with which everything that is claimed holds, over the draw of the rows.
+        Probability with which all claims hold, over the draw of the rows.
     training_data : table, or pair of table and labels, optional
-        What the classifier was fitted on, to see that no row of X is among it, as it is or with its numbers,
-        or those of some columns, rounded to float32. Frames are compared in the columns both have, if one has
-        all those of the other; anything else needs the columns of X in the same order. Our own estimators and
-        certified models remember their rows, saved ones as well, and are checked in any case, also as the
-        last step of a pipeline.
+        What the classifier was fitted on, to check that no row of X is among it, exactly or with numbers
+        rounded to float32. DataFrames are compared in their common columns, if one has all columns of the
+        other; anything else needs the columns of X in the same order. Estimators and certified models of
+        pbgnet remember their rows, also after loading and as the last step of a pipeline, and are always
+        checked.
     class_conditional : bool, default=False
-        Also bound the error rate among the rows of each class, which shares delta.
+        Also bound the error rate in each class. All bounds then share delta.
     confusion : bool, default=False
-        Also bound how often the rows of each class are answered with each other class, and the error rate of
-        each class, all of which share delta.
+        Also bound how often each class is mistaken for each other class, and the error rate of each class.
+        All bounds then share delta.
     n_models : int, default=1
-        Number of classifiers among which you choose by looking at these rows; each pays a share of delta.
+        Number of classifiers among which you choose by looking at these rows; they share delta.
     classes : array_like, optional
-        All labels there are, if the classifier has no `classes_` and not all occur in y. With
-        `class_conditional` or `confusion` needed in any case without `classes_`: how many bounds share delta
-        must be settled before the labels are seen.
+        All classes, if the classifier has no `classes_` and some do not occur in y. Without `classes_`, it
+        is required for `class_conditional` and `confusion`: the number of bounds that share delta must be
+        fixed before the labels are seen.
     loss : {"linear", "brier"} or callable, optional
-        Also bound the expectation of this loss over all rows, which shares delta. "linear" is 1 minus the
-        probability that `predict_proba` gives to the true label; "brier" is half the squared distance of
-        the probabilities from 1 for the true label and 0 for the others. A function ``loss(model, X, y)``
-        gets X as it is and the labels as a flat array, and returns one number in [0, 1] per row, which must
-        depend on that row alone; the certificate states its name. To be settled before looking at the rows.
-        It is computed a second time on every second row, to see that it is the same there.
+        Also bound the expectation of this loss; all bounds then share delta. "linear" is 1 minus the
+        probability that `predict_proba` gives to the true label; "brier" is half the squared distance of the
+        probabilities from 1 for the true label and 0 for the others. A function ``loss(model, X, y)``
+        receives X and the labels as a flat array, and returns one number in [0, 1] per row, which must
+        depend on that row only; the certificate records its name. Choose the loss before you look at the
+        rows. pbgnet computes it again on every second row to check that it gives the same values.
     per_label : bool, default=False
-        Of several labels, also bound the error rate of each, which shares delta.
+        With several labels, also bound the error rate of each. All bounds then share delta.
     groups : str, or array_like of shape (n,), optional
-        Also bound the error rate in each group, from above and from below, and the largest difference between
-        two groups: the name of a column of X, or the group of each row, at most 64. Missing values are a
-        group of their own. All limits share delta. Settle which groups there are without looking at labels.
+        Also bound the error rate in each group, from above and below, and the largest difference between two
+        groups: the name of a column of X, or the group of each row, at most 64. Missing values form a group.
+        All limits share delta. Decide which groups there are without looking at the labels.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def certify(
     PriorLeakageError
         If the classifier has seen one of the rows.
     LabelError, ShapeError
-        If it does not answer with one label per row, or the training data have other columns.
+        If it does not predict one label per row, or the training data has other columns.
     UnknownNameError, OptionError, DtypeError, DomainError
         If there is no such loss, or it is not one number in [0, 1] per row; or X or y is masked.
     UncertifiedError

@@ -48,45 +48,45 @@ def certify_selective(
     classes: ArrayLike | None = None,
     groups: str | ArrayLike | None = None,
 ) -> CertifiedPredictions:
-    """Certify a classifier that leaves rows unanswered, so that those it answers are seldom wrong.
+    """Certify a classifier that leaves some rows unanswered, so that its answers are seldom wrong.
 
-    Thresholds on a score, settled without these rows, are tested from few answers to many: the lowest that is
-    certified answers as many rows as can be with an error rate of at most `error` among them. How many that
-    is has a certified lower limit. All of it holds together with the bound on the error rate over all rows,
-    which is claimed as well (docs/theory/abstention.md).
+    Thresholds on a score, chosen without these rows, are tested from few answers to many. The lowest one that
+    is certified answers as many rows as possible with an error rate of at most `error` among them. The share
+    of answered rows has a certified lower limit. All of this holds together with the bound on the error rate
+    over all rows, which is certified as well (docs/theory/abstention.md).
 
     Parameters
     ----------
     model, X, y, confidence, class_conditional, n_models, classes, groups
         As in `certify`.
     error : float, optional
-        What the error rate among answered rows is to be at most, such as 0.02.
+        The largest error rate you accept among answered rows, such as 0.02.
     coverage : float, optional
-        Instead of error: the share of rows to answer. Its threshold is placed by `training_data`, and the
-        error rate among answered rows is bounded as it is.
+        Instead of error: the share of rows to answer. The threshold is chosen on `training_data`, and the
+        error rate among answered rows is bounded.
     training_data : table, or pair of table and labels, optional
-        Rows that are not certified: what the classifier was fitted on, or better others. Thresholds are
-        placed by their scores, and no row of X may be among them.
+        Rows that are not certified: those the classifier was fitted on or, better, others. Thresholds are
+        chosen by their scores, and no row of X may be among them.
     thresholds : array_like, optional
-        The thresholds themselves, at most 256, settled without these rows. A single one may do without
-        error and coverage.
+        The thresholds themselves, at most 256, chosen without these rows. With a single one, you can leave
+        out error and coverage.
     scores : callable, optional
-        ``scores(model, X)`` returns one number per row, the larger the surer, which depends on that row
-        alone; the certificate states its name. Unless given the largest probability of `predict_proba`, or
-        of `decision_function` its distance from 0; for several classes how far the first is ahead of
-        the second.
+        ``scores(model, X)`` returns one number per row, larger for more confident answers, which depends on
+        that row only; the certificate records its name. Default: the largest probability of
+        `predict_proba`, or, from `decision_function`, the distance from 0; with several classes, the
+        distance between the best and the second-best class.
 
     Returns
     -------
     CertifiedPredictions
-        `certificate.threshold` is the one from which rows are answered, None if none is certified;
-        `predict_or_abstain` answers new rows.
+        Rows with a score of at least `certificate.threshold` are answered; it is None if no threshold could
+        be certified. `predict_or_abstain` answers new rows.
 
     Raises
     ------
     OptionError
-        If nothing is asked for, the classifier has no scores, or there is nothing to place thresholds by:
-        without other rows that takes probabilities.
+        If neither error nor coverage nor thresholds are given, the classifier has no scores, or there is
+        nothing to choose thresholds from: without other rows, the scores must be probabilities.
     DomainError, ShapeError, DtypeError
         If error is not between 0 and 1, or scores are not one finite number per row.
     UncertifiedError

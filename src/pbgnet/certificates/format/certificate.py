@@ -49,52 +49,52 @@ VERSIONS: dict[int, ModuleType] = {1: version1}
 
 @dataclass(frozen=True)
 class Certificate(Record):
-    """A proved bound on the risk of a classifier, with all it rests on.
+    """A proved bound on the error rate of a classifier, with everything it depends on.
 
-    Made by `certify`, `certify_network` and `certify_by_disagreement`; read with `Certificate.from_json`;
-    checked by `verify`.
+    `fit`, `certify`, `certify_network`, `certify_selective` and `certify_by_disagreement` make one;
+    `Certificate.from_json` reads one; `verify` checks one.
 
     Attributes
     ----------
     confidence, delta : float
-        The claims may fail with probability delta = 1 - confidence over the draw of the rows.
+        The probability, over the draw of the rows, that any claim fails is at most delta = 1 - confidence.
     n_priors : int
-        Number of priors (without a network: of classifiers) among which the choice was made; each pays a
-        share of delta.
+        Number of priors (or of classifiers that are not networks) among which the choice was made; they
+        share delta.
     delta_per_prior : float
-        The share.
+        The share of each.
     claims : tuple of Claim
-        What is proved, all of it together at the confidence.
+        What is proved; all claims hold at the same time with the stated confidence.
     alternatives : tuple of Claim
-        For comparison: what other routes give on the same rows, each valid by itself had it been chosen
-        beforehand.
+        For comparison: what other bounds give on the same rows. Each would hold had it been chosen in
+        advance.
     choices : Choices
         What was chosen where, and what it cost.
     inputs : CountedRows
         What was counted.
     majority : MajorityAnswer or None
-        How often it errs on the same rows to answer always with the most frequent class: counted, not
-        claimed. None where the rows have no labels.
+        How often always giving the most frequent answer is wrong on the same rows: counted, not guaranteed.
+        None if the rows have no labels.
     balanced_error_rate : float or None
-        Bound on the mean of the error rates of the classes, where these are claimed: the mean of their
-        bounds, which hold together, so that it costs nothing.
+        Bound on the mean of the error rates of the classes, if these are claimed. It is the mean of their
+        bounds and costs no confidence.
     groups : GroupsRecord or None
         The groups whose error rates are bounded, and how many certified rows each has.
     largest_group_difference : float or None
-        Bound on the largest difference between the error rates of two groups: it follows from their limits,
-        which hold together, so that it costs nothing.
+        Bound on the largest difference between the error rates of two groups. It follows from their limits
+        and costs no confidence.
     subject : NetworkSubject, ClassifierSubject, FittedSubject or DisagreementSubject
         What was certified.
     n_rows_total : int
-        Number of rows of the table given: prior rows, certified rows and any others.
+        Number of rows of the whole table: prior rows, certified rows and any others.
     fingerprints : Fingerprints
     versions : Software
     issued_at : str
         UTC, ISO 8601.
     version : int
-        Of the format; a certificate that was read is written back in its own version.
+        Version of the format; a certificate read from a file keeps its version.
     written : Words or None
-        The sentences and the seal found in the file this certificate was read from.
+        The sentences and the seal in the file this certificate was read from.
 
     Examples
     --------

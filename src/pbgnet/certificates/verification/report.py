@@ -171,53 +171,50 @@ def verify(
     scores: Scores | None = None,
     every_step: bool = False,
 ) -> VerificationReport:
-    """Recompute everything a certificate says, and stop at the first thing that is not as stated.
+    """Recompute everything a certificate says, and stop at the first difference.
 
-    What fails first is the cause, and its step says what may explain it; later steps would mostly fail as a
-    consequence, and are listed as not checked. Only an edited certificate does not stop the steps: the next
-    one that fails shows which number was edited.
+    The first step that fails shows the cause, and says what may explain it. Later steps would mostly fail as
+    a consequence; they are listed as not checked. The only exception is an edited certificate: verification
+    continues, and the next step that fails shows which number was edited.
 
     Parameters
     ----------
     certified : CertifiedModel, CertifiedPredictions or path
-        What was certified, or the folder it was saved in. A folder that cannot be read fails the first
-        step.
+        What was certified, or the folder it was saved in. If the folder cannot be read, the first step fails.
     X : DataFrame, ndarray, scipy sparse matrix or list of rows, shape (N, d)
-        The whole table as it was given to fit, or to `certify`.
+        The whole table as it was given to fit or `certify`.
     y : array_like, shape (N,) or (N, 1); or several labels as 0 and 1, shape (N, L)
-        Its labels, as the user has them. A disagreement has none.
+        Its labels, as they were given. Leave them out for a disagreement.
     model : classifier or callable, optional
-        The classifier of `certify` or `certify_by_disagreement`, or a fitted pipeline whose classifier is
-        not stored, which is then asked again. Without it,
-        that it answers as stored is taken on trust. A network is stored, and needs none.
+        The classifier given to `certify` or `certify_by_disagreement`, or a fitted pipeline whose classifier
+        is not stored; its predictions are then recomputed. Without it, the stored predictions are taken on
+        trust. A network is stored and does not need it.
     reference : CertifiedModel, optional
-        The certified vote of a disagreement. With it, that it is what its certificate speaks of, has the
-        bound that is leant on and answers as stored is recomputed; without it, all of this is on trust.
+        The certified vote of a disagreement. With it, its fingerprint, its bound and its predictions are
+        recomputed; without it, they are taken on trust.
     reference_data : pair of table and labels, optional
-        What the certified vote was made from. With it, the certificate of the vote is verified as well;
-        without it, that it is right is taken on trust.
+        The data of the certified vote. With it, the certificate of the vote is verified as well; without it,
+        that certificate is taken on trust.
     loss : callable or str, optional
-        The function given to `certify` as loss, which is then computed again; without it, that it has the
-        values stored is taken on trust. One with a name needs the model only.
+        The function given to `certify` as loss, to recompute the losses; without it, the stored values are
+        taken on trust. A loss given by name only needs the model.
     groups : array_like, optional
-        The group of each row of the table, where groups were given so. Those told by a column are found in X
-        again.
+        The group of each row, if groups were given row by row. Groups named by a column are read from X.
     scores : callable, optional
-        The function given to `certify_selective` as scores, which is then asked again; without it, that it
-        has the values stored is taken on trust.
+        The function given to `certify_selective` as scores, to recompute them; without it, the stored values
+        are taken on trust.
     every_step : bool, default=False
         Whether to run every step even after one has failed.
 
     Returns
     -------
     VerificationReport
-        `str` of it is a list a person can read.
+        `str(report)` lists the steps in plain words.
 
     Raises
     ------
     OptionError
-        If something is given that has no use here, such as a model or a loss for the certificate of a
-        network.
+        If an argument does not apply, such as a model or a loss for the certificate of a network.
 
     Examples
     --------

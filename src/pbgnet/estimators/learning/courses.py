@@ -51,13 +51,13 @@ def training_aggregation(
 ) -> Aggregation:
     """Make the aggregation of the training; refuse combinations that cannot work."""
     if solver.exact and objective == "catoni":
-        raise OptionError("objective='catoni' learns C along with Adam; use solver='adam'.")
+        raise OptionError("objective='catoni' learns C during training, which requires solver='adam'.")
     if method != "monte_carlo":
         return make_aggregation(method)
     if solver.exact:
         raise OptionError(
-            f"solver={solver.name!r} needs an exact objective, but aggregation='monte_carlo' is a random "
-            "estimate; use solver='adam', or aggregation='fourier'."
+            f"solver={solver.name!r} needs an exact objective, but aggregation='monte_carlo' "
+            "gives a random estimate; use solver='adam' or aggregation='fourier'."
         )
     generator = torch.Generator(device).manual_seed(seed)
     return make_aggregation("monte_carlo", n_samples=n_samples, generator=generator)

@@ -83,7 +83,7 @@ def row_weights(
     else:
         if unknown := [label for label in class_weight if label not in classes.labels]:
             raise LabelError(
-                f"class_weight names {unknown[0]!r:.60}, which is no class; the classes are "
+                f"class_weight names {unknown[0]!r:.60}, which is not one of the classes: "
                 f"{' and '.join(classes.names):.200}."
             )
         given = [class_weight.get(label, 1.0) for label in classes.labels]

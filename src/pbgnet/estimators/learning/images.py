@@ -50,8 +50,9 @@ def flat_images(X: Any, shape: ImageShape | None) -> Any:  # noqa: N803
     if (*images.shape[1:], 1)[:3] != shape:
         height, width, channels = shape
         raise ShapeError(
-            f"The images have the shape {images.shape[1:]}; this classifier reads images of {height} x "
-            f"{width} pixels with {channels} channel{'s' * (channels > 1)}. Scale or crop them first."
+            f"The images have shape {images.shape[1:]}, but this classifier was fitted on images "
+            f"of {height} x {width} pixels with {channels} channel{'s' * (channels > 1)}. Scale "
+            "or crop them first."
         )
     return images.reshape(len(images), math.prod(shape))
 
@@ -92,19 +93,26 @@ def read_layout(
     """Read the parameters of a `PBGNetClassifier` that speak of images; sizes are those it has without."""
     shape = getattr(classifier, "image_shape_", None)
     if shape is None and classifier.image_shape is not None:
-        raise OptionError("A pipeline preprocesses tables; give images to PBGNetClassifier itself.")
+        raise OptionError("A pipeline preprocesses tables; pass images to PBGNetClassifier directly.")
     used = [name for name in ("convolution", "augmentation") if getattr(classifier, name) is not None]
     if used and shape is None:
-        raise OptionError(f"{used[0]} is for images; give image_shape, or X as an array of images.")
+        raise OptionError(
+            f"{used[0]} only applies to images; set image_shape, or pass X as an array of images."
+        )
     if classifier.augmentation is not None and not sets_rows_apart:
-        raise OptionError(f"augmentation is for prior rows; {classifier.algorithm!r} has none. Leave it out.")
+        raise OptionError(
+            f"augmentation varies the prior rows, and algorithm={classifier.algorithm!r} does not "
+            "use any. Remove it."
+        )
     if shape is None:
         return Layout(sizes)
     if classifier.algorithm == "mlp":
-        raise OptionError("'mlp' reads no images; leave image_shape out, and give rows of a table.")
+        raise OptionError(
+            "algorithm='mlp' does not support images; remove image_shape and pass the rows of a table."
+        )
     if table.features.shape[1] != math.prod(shape):
         raise ShapeError(
-            f"Images of shape {shape} are rows of {math.prod(shape)} numbers, but X has "
+            f"Images of shape {shape} flatten to rows of {math.prod(shape)} numbers, but X has "
             f"{table.features.shape[1]} columns."
         )
     augmentation = make_augmentation(classifier.augmentation, seed)

@@ -102,7 +102,7 @@ class Comparison:
     def runs(self, *, small: bool) -> tuple[ComparedRun, ...]:
         """Return all runs, every method with the first seed before any with the second."""
         if small and not self.has_small:
-            raise OptionError(f"The study {self.name} has no small form; run it as it is.")
+            raise OptionError(f"The study {self.name} has no small version; run it without --small.")
         of_method = [method.small_runs if small else method.runs for method in self.methods]
         return tuple(run for runs in zip(*of_method, strict=True) for run in runs)
 
@@ -111,7 +111,9 @@ def load_comparison(name: str | Path) -> Comparison:
     """Read a comparison by its name, or from a TOML file of one's own."""
     stem, table = read_study(name)
     if table.get("kind") != COMPARISON:
-        raise OptionError(f"The study {stem} is not a {COMPARISON}; reproduce and report take both.")
+        raise OptionError(
+            f"The study {stem} is not a {COMPARISON}; pbgnet reproduce and pbgnet report accept both."
+        )
     _check_keys(f"The study {stem}", table, SECTIONS, {"dataset", "certified_fraction", "methods"})
     check_name("set of images", table["dataset"], IMAGES)
     if not 0 < table["certified_fraction"] < 1:
@@ -163,7 +165,8 @@ def _method(study: str, table: dict[str, Any], entry: dict[str, Any], small: dic
 def _check_keys(where: str, table: Mapping[str, Any], known: set[str], needed: set[str]) -> None:
     if unknown := sorted(set(table) - known):
         raise OptionError(
-            f"{where} has entries nobody reads: {', '.join(unknown)}. Known are {', '.join(sorted(known))}."
+            f"{where} has unknown entries: {', '.join(unknown)}. The known entries are "
+            f"{', '.join(sorted(known))}."
         )
     if missing := sorted(needed - set(table)):
         raise OptionError(f"{where} lacks {', '.join(missing)}.")

@@ -71,12 +71,13 @@ def _read(path: Path) -> list[FinishedRun]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise DamagedFileError(f"{path} is not a file of finished runs: it is no text.") from error
+        raise DamagedFileError(f"{path} is not a file of finished runs: it is not text.") from error
     for number, line in enumerate(lines, start=1):
         try:
             found.append(FinishedRun.from_dict(parse_json(line)))
         except DamagedFileError as error:
             raise DamagedFileError(
-                f"Line {number} of {path} is no finished run: {error} Remove the line; its run is done again."
+                f"Line {number} of {path} is not a finished run: {error} Remove the line; the run "
+                "will be repeated."
             ) from error
     return found

@@ -24,10 +24,10 @@ def check_parameters(estimator: str, names: Iterable[str]) -> None:
     known = NETWORKS[estimator]._get_param_names() if estimator in NETWORKS else []
     for name in names:
         if name in OF_RUN:
-            raise OptionError(f"{name} is decided by the study; leave it out of the parameters.")
+            raise OptionError(f"{name} is set by the study; remove it from the parameters.")
         if name not in known:
             raise OptionError(
-                f"{estimator} takes no parameter {name!r} in a study; it takes "
+                f"{estimator} has no parameter {name!r} in a study; it accepts "
                 f"{', '.join(sorted(set(known) - OF_RUN)) or 'none'}."
             )
 

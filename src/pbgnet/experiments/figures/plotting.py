@@ -80,7 +80,7 @@ def require_matplotlib() -> Any:
         import matplotlib
     except ImportError as error:
         raise MissingPlotterError(
-            "Figures need matplotlib, which is not installed; get it with pip install 'pbgnet[report]'."
+            "Figures require matplotlib, which is not installed: pip install 'pbgnet[report]'."
         ) from error
     return matplotlib
 
@@ -151,7 +151,7 @@ def mathematical(name: str) -> str:
     return f"{start}$_{{{inner}}}$" if brace else start
 
 
-def empty_panel(axes: "Axes", text: str = "no finished run yet") -> None:
+def empty_panel(axes: "Axes", text: str = "no finished runs yet") -> None:
     """Say in a panel that there is nothing to show."""
     axes.set_xticks([])
     axes.set_yticks([])

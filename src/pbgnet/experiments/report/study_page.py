@@ -67,5 +67,5 @@ def _verdict(part: StudyPart) -> tuple[str, list[str], list[str]]:
         apart = departures(part.tables[0])
     if not part.results.complete:
         lacking = len(part.results.study.runs) - len(part.results.done)
-        sentences.insert(0, f"{lacking:,} runs have no results, so that these are interim numbers.")
+        sentences.insert(0, f"{lacking:,} runs have no results yet, so these numbers are preliminary.")
     return part.results.study.name, sentences, apart

@@ -64,8 +64,8 @@ def write_study_report(
     results = read_results(stores, studies)
     if not results:
         raise StoreError(
-            "The stores hold no finished run of a study that comes with the package; name the TOML file of "
-            "the study, or run one first."
+            "The stores contain no finished run of a study that comes with pbgnet; pass the TOML "
+            "file of the study, or run one first."
         )
     folder = Path(out_dir)
     for part in ("tables", "figures"):

@@ -192,7 +192,7 @@ class RayEngine:
         try:
             import ray
         except ImportError as error:
-            raise ClusterError("Ray is not installed; get it with pip install 'pbgnet[cluster]'.") from error
+            raise ClusterError("Ray is not installed: pip install 'pbgnet[cluster]'.") from error
         if ray.is_initialized():
             return ray, False
         try:
@@ -200,8 +200,8 @@ class RayEngine:
             ray.init(address=self.address or "local", log_to_driver=False, include_dashboard=False)
         except (OSError, RuntimeError, ValueError) as error:
             raise ClusterError(
-                f"The Ray cluster at {self.address or 'this machine'} cannot be reached: {error}. Check "
-                "--address, or leave it out to use this machine."
+                f"The Ray cluster at {self.address or 'this machine'} cannot be reached: {error}. "
+                "Check --address, or leave it out to use this machine."
             ) from error
         return ray, True
 

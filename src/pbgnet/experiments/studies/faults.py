@@ -20,8 +20,8 @@ def _is_of_the_device(problem: Exception) -> bool:
 
 # The first that fits, with what to say of it.
 FAULTS: tuple[tuple[Callable[[Exception], bool], str], ...] = (
-    (is_out_of_memory, "Memory ran out (fewer --workers need less)"),
-    (lambda problem: isinstance(problem, MissingDataError | DamagedFileError), "The data cannot be had"),
+    (is_out_of_memory, "Memory ran out (use fewer --workers)"),
+    (lambda problem: isinstance(problem, MissingDataError | DamagedFileError), "The data is not available"),
     (lambda problem: isinstance(problem, OSError), "A file or the network failed"),
     (lambda problem: isinstance(problem, ImportError), "Software is missing"),
     (_is_of_the_device, "The device failed"),
@@ -41,6 +41,6 @@ def stopped(words: str, problem: Exception) -> StudyStoppedError:
     """Return the error that says what happened, and that nothing is lost."""
     reason = f"{type(problem).__name__}: {problem}".rstrip(".")
     return StudyStoppedError(
-        f"{words}: {reason}. The study was stopped, and no run is recorded as failed for it: put it right "
-        "and start the study again, it goes on where it was."
+        f"{words}: {reason}. The study was stopped, and no run is recorded as failed because "
+        "of this. Fix the problem and start the study again; it resumes where it stopped."
     )

@@ -195,14 +195,14 @@ class Store:
             about = self._about()
         if about.get("format") != expected["format"]:
             raise StoreError(
-                f"The store {self.path} has format {about.get('format')}, this version of pbgnet reads "
-                f"{FORMAT}. Name another file, or use the version that wrote it."
+                f"The store {self.path} has format {about.get('format')}, but this version of pbgnet "
+                f"reads format {FORMAT}. Choose another file, or use the version that wrote it."
             )
         if not self.read_only and about.get("code") != expected["code"]:
             raise StoreError(
                 f"The store {self.path} was written by pbgnet {about.get('code')}, and this is "
-                f"{expected['code']}: their runs must not be mixed. Name another file with --out, or go back "
-                "to that version. Tables and figures can be made from it all the same."
+                f"{expected['code']}: their runs must not be mixed. Choose another folder with --out, "
+                "or use that version. You can still make tables and figures from the store."
             )
 
     @contextmanager
@@ -213,8 +213,8 @@ class Store:
         except sqlite3.OperationalError as error:
             if "disk is full" in str(error):
                 raise StoreError(
-                    f"The disk is full: {self.path} could not be appended to. Nothing stored before is lost; "
-                    "make room and start the study again, it goes on where it was."
+                    f"The disk is full: {self.path} could not be extended. Nothing stored before is lost; "
+                    "free some space and start the study again, and it resumes where it stopped."
                 ) from error
             raise StoreError(f"The store {self.path} cannot be used: {error}.") from error
         except (sqlite3.ProgrammingError, sqlite3.IntegrityError) as error:  # the file is as it should be

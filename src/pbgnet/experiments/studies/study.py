@@ -87,7 +87,9 @@ def load_study(name: str | Path) -> Study:
     """Read a study that is a grid, by its name or from a TOML file of one's own."""
     stem, table = read_study(name)
     if (kind := _kind(table)) != GRID:
-        raise OptionError(f"The study {stem} is a {kind}, not a grid; reproduce and report take both.")
+        raise OptionError(
+            f"The study {stem} is a {kind}, not a grid; pbgnet reproduce and pbgnet report accept both."
+        )
     return _from_table(stem, table)
 
 
@@ -98,11 +100,11 @@ def _kind(table: dict[str, Any]) -> str:
 def _from_table(name: str, table: dict[str, Any]) -> Study:
     if unknown := sorted(set(table) - SECTIONS):
         raise OptionError(
-            f"The study {name} has sections nobody reads: {', '.join(unknown)}. Known are "
+            f"The study {name} has unknown sections: {', '.join(unknown)}. The known sections are "
             f"{', '.join(sorted(SECTIONS))}."
         )
     if missing := sorted({"datasets", "algorithms", "grid"} - set(table)):
-        raise OptionError(f"The study {name} lacks {', '.join(missing)}.")
+        raise OptionError(f"The study {name} has no {', '.join(missing)}.")
     for algorithm in table["algorithms"]:
         check_name("algorithm", algorithm, ALGORITHMS)
     return Study(

@@ -18,8 +18,9 @@ COLUMNS = (
     ("Learning rate", "learning_rate", SHORT),
 )
 ABOUT = (
-    "Among the runs of each weight decay the bound selects one, and among those the validation loss. By the "
-    "paper's text the bound picks the epoch within a run, too; that is the rule of the other tables."
+    "For each weight decay, the bound selects one run, and the validation loss chooses "
+    "among those. According to the paper's text, the bound also picks the epoch within a "
+    "run; the other tables follow that rule."
 )
 
 

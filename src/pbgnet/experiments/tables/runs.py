@@ -40,8 +40,9 @@ VALUES = {"adam": "Adam", "hybrid": "a short ramped Adam, then L-BFGS"}
 def run_summary_table(results: Sequence[StudyResults]) -> StudyTable:
     """Return how far each study is, where it ran and how long."""
     notes = (
-        "Training time adds up what each run took of its batch; batches run side by side. Dates are UTC. The "
-        "code is the version of pbgnet and a fingerprint of the parts that decide what a run computes.",
+        "Training time is the sum over runs of each run's share of its batch; batches run "
+        "side by side. Dates are UTC. The code is the version of pbgnet and a fingerprint of "
+        "the parts that decide what a run computes.",
     )
     rows = [tuple(Cell(tell(result), awaited=True) for tell in SUMMARY.values()) for result in results]
     return StudyTable("run-summary", "Runs", tuple(SUMMARY), tuple(rows), notes)

@@ -13,9 +13,9 @@ SMALLEST = 10
 FORMS = {"test_error": ("Test error", ERROR), "bound": ("Bound", BOUND)}
 
 ABOUT = (
-    "Where T is selected, each algorithm does so on every split anew, among the sampled runs with T of "
-    f"{SMALLEST} and more: the best of several runs, beside single ones. The paper's number is that of its "
-    "variance analysis."
+    "Where T is selected, each algorithm does so on every split separately, among the "
+    f"sampled runs with T of {SMALLEST} and more: the best of several runs, beside single "
+    "ones. The paper's number is that of its variance analysis."
 )
 
 

@@ -25,9 +25,10 @@ HYPERPARAMETERS = (
 )
 
 ABOUT_BOUNDS = (
-    "Bounds are on the linear loss of the aggregate and hold with probability {confidence}; like the "
-    "paper's, they are rounded to the nearest, so these tables are no certificates. The bound pays for "
-    "{priors} priors (the paper: 9, one for each architecture), the honest bound for every prior that the "
+    "Bounds are on the linear loss of the aggregate and hold with probability "
+    "{confidence}; like the paper's, they are rounded to the nearest digit, so these "
+    "tables are not certificates. The bound pays for {priors} priors (the paper: 9, "
+    "one for each architecture); the honest bound pays for every prior that the "
     "selection could have chosen."
 )
 PRETRAINED_ROWS = "The train error of PBGNet_{pre} is over the rows it is certified on."
@@ -123,7 +124,7 @@ def _notes(results: StudyResults, notes: tuple[str, ...], splits: Sequence[int])
     if any(done == 0 for done, _ in counts):
         extra.append(f"{GAP} no finished run yet; {NONE} there is no such number.")
     if any(0 < done < expected for done, expected in counts):
-        extra.append("* selected among the runs that are finished; others are still to come or failed.")
+        extra.append("* selected among the finished runs; others are still missing or failed.")
     confidence = confidence_text(results)
     priors = " or ".join(str(count) for count in sorted({run.n_priors for run in results.study.runs}))
     # Not `format`: names with subscripts have braces.

@@ -9,9 +9,10 @@ from pbgnet.experiments.tables.markup import latex_text
 from pbgnet.pages import LIGHT, fill, plain_text
 
 LEGEND = (
-    f"The paper's number and the difference to it stand beside ours: {SIGNS['same']} agrees (errors within "
-    f"{ERROR_MARGIN}, bounds within {BOUND_MARGIN}), {SIGNS['better']} smaller and so better, "
-    f"{SIGNS['worse']} larger and so worse."
+    "The paper's number and the difference from it are shown next to ours: "
+    f"{SIGNS['same']} agrees (errors within {ERROR_MARGIN}, bounds within "
+    f"{BOUND_MARGIN}), {SIGNS['better']} smaller and therefore better, {SIGNS['worse']} "
+    "larger and therefore worse."
 )
 
 # For print; the signs say the same without colour.

@@ -10,7 +10,7 @@ def best_replica(values: Tensor) -> int:
     """Return the replica with the smallest value, shape (R,); one that diverged is never the best."""
     if bool(values.isnan().all()):
         raise DomainError(
-            "Training has diverged: the loss is not a number. Usually a smaller learning_rate helps."
+            "Training has diverged: the loss is not a number. A smaller learning_rate usually helps."
         )
     return int(nan_last(values).argmin())
 

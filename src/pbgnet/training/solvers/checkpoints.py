@@ -122,8 +122,8 @@ class Checkpoints:
     def stopped(self) -> TrainingStoppedError:
         """Return what is raised where the fit is asked to stop."""
         return TrainingStoppedError(
-            f"Training was told to stop. {self.folder} holds what it had reached; started again with the "
-            "same rows and settings, it goes on from there."
+            f"Training was asked to stop. Its state is saved in {self.folder}; started again with "
+            "the same rows and settings, it resumes from there."
         )
 
     def remove(self) -> None:
@@ -254,11 +254,12 @@ def _read(path: Path, key: str) -> State | None:
         version, theirs = state["version"], state["key"]
     except Exception as error:  # a file that was cut off or changed can raise anything
         raise DamagedFileError(
-            f"{path} is no checkpoint that can be read; remove the folder to train from the beginning."
+            f"{path} is not a readable checkpoint; remove the folder to train from the beginning."
         ) from error
     if (version, theirs) != (VERSION, key):
         raise OptionError(
-            f"The checkpoint {path} is of another training: other rows, settings or version. Name another "
-            "folder, or remove this one to train from the beginning."
+            f"The checkpoint {path} belongs to another training, with other rows, settings or "
+            "another version. Choose another folder, or remove this one to train from the "
+            "beginning."
         )
     return state

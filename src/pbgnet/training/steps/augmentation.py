@@ -82,10 +82,10 @@ class Augmentation:
             if not isinstance(made, Tensor) or made.shape != given.shape:
                 found = tuple(made.shape) if isinstance(made, Tensor) else type(made).__name__
                 raise ShapeError(
-                    f"An augmentation returns a tensor of the shape it is given, {tuple(given.shape)}; got "
-                    f"{found}."
+                    "An augmentation must return a tensor of the shape it receives, "
+                    f"{tuple(given.shape)}; got {found}."
                 )
-            check_finite("What an augmentation returns", made)
+            check_finite("The tensor returned by an augmentation", made)
             parts.append(made.reshape(images.shape).to(images))
         return torch.cat(parts) if parts else rows.images
 
@@ -98,7 +98,7 @@ class AugmentedImages:
 
     def __init__(self, rows: PreparedRows, augmentation: Augmentation) -> None:
         if not isinstance(rows, PatchRows):
-            raise OptionError("Only images can be augmented; say what shape they have.")
+            raise OptionError("Only images can be augmented; pass their image_shape.")
         self.original, self.augmentation = rows, augmentation
         self.rows = rows.with_images(rows.images.clone())
 

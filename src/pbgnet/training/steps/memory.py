@@ -36,16 +36,16 @@ class Portion:
     def _halve(self, error: Exception) -> None:
         if self.size == 1:
             raise MemoryLimitError(
-                f"There is not enough memory for even one of {self.what} at a time. Use smaller batches, "
-                "narrower layers, or a device with more memory."
+                f"There is not enough memory for even one of {self.what} at a time. Use smaller "
+                "batches, narrower layers or a device with more memory."
             ) from error
         self.size = -(-self.size // 2)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if not self._told:
             warnings.warn(
-                f"Memory ran out: going on with {self.size} {self.what} at a time, or fewer if need be. "
-                "Results do not change.",
+                f"Memory ran out; continuing with {self.size} {self.what} at a time, or fewer if "
+                "necessary. The results do not change.",
                 SmallerChunksWarning,
                 stacklevel=3,
             )
