@@ -67,6 +67,7 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "collapse_navigation": True,
     "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": [],

@@ -55,13 +55,14 @@ print(f"The aggregate in the file answers {same:.0%} of rows as predict does.")
 
 certified = certify_by_disagreement(model, sign, X[unlabelled])
 print(certified.certificate.summary)
-export_onnx(
+final = export_onnx(
     model,
     Path(folder.name) / "sign.onnx",
     network="sign",
     certificate=certified.certificate,
     overwrite=True,
 )
+print(f"{final.name} now carries this certificate.")
 
 # %%
 
