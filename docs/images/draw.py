@@ -114,7 +114,7 @@ NOTES = (
         ("Repeat it with fresh rows:", "the bound is too small in", "at most 5 of 100 cases."),
     ),
     ("The certified rows", ("The model never learned", "from them. More of them", "make the bound smaller.")),
-    ("The simplest rival", ("The same answer for every", "row. A useful model is", "well below this rate.")),
+    ("The simplest rival", ("One answer for every row.", "A useful model is well", "below this rate.")),
 )
 
 
