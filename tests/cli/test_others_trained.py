@@ -32,6 +32,7 @@ def trained(run, data, *options):
 def test_the_folder_holds_certificate_answers_and_report(run, data):
     out, result = trained(run, data, *TREE)
     assert {path.name for path in out.iterdir()} == {
+        "about.json",
         "certificate.json",
         "predictions.json",
         "report.html",

@@ -55,7 +55,10 @@ Coding = Annotated[
     ),
 ]
 Members = Annotated[
-    int, typer.Option("--members", min=1, metavar="N", help="Number of networks in the ensemble.")
+    int,
+    typer.Option(
+        "--members", min=1, metavar="N", help="Folds of the ensemble; one network is trained for each."
+    ),
 ]
 ClassWeight = Annotated[
     str | None,
