@@ -19,7 +19,7 @@ def test_fourier_is_the_default(layer):
 
 
 def test_unknown_method_lists_the_known_ones_and_the_nearest(layer):
-    with pytest.raises(UnknownNameError, match=r"enumeration, fourier, monte_carlo\. Did you mean 'fourier'"):
+    with pytest.raises(UnknownNameError, match=r"enumeration, fourier, .*Did you mean 'fourier'"):
         expected_sign(*layer, method="furier")
     with pytest.raises(UnknownNameError, match="Unknown aggregation method 3"):
         expected_sign(*layer, method=3)

@@ -97,7 +97,7 @@ def test_the_stored_table_of_implied_rows_is_as_the_command_makes_it(tmp_path, c
     out = tmp_path / "rows.md"
     command.main(["rows", "--out", str(out)])
     assert out.read_text() == command.ROWS_TABLE.read_text()
-    shares = re.findall(r"pbgnet_l_bnd \| \w+ +\| ([\d.]+)", out.read_text())
+    shares = re.findall(r"PBGNet_l-bnd \| \w+ +\| ([\d.]+)", out.read_text())
     assert len(shares) == 6
     assert all(abs(float(share) - 0.8) < 0.0025 for share in shares)
 

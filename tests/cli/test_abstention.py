@@ -63,7 +63,7 @@ def test_show_and_the_page_tell_it_and_verify_agrees(run, folder, model):
     assert "bound on the share left unanswered" in shown.stdout
     assert "wrong on at most 6 % of those it answers" in shown.stdout
     page = (model / "report.html").read_text()
-    assert "Answering only when sure" in page
+    assert "What if it answers only when it is sure?" in page
     assert 'id="chart-answering"' in page or "chart-answering" in page
     assert run("verify", model, folder / "t.csv").exit_code == 0
 

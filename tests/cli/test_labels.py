@@ -133,7 +133,7 @@ def test_show_and_report_of_what_was_trained(trained, run, run_json):
     (trained / "model" / "report.html").unlink()
     assert run("report", trained / "model", trained / "table.csv").exit_code == 0
     page = (trained / "model" / "report.html").read_text()
-    assert 'id="labels"' in page
+    assert 'id="errors"' in page
     assert "Measured on 60 test rows" in page
 
 
@@ -147,7 +147,7 @@ def test_other_classifiers_and_a_comparison(trained, run, tmp_path):
     assert "MultiOutputClassifier" in loaded.certificate.subject.fit.classifier
     assert "Alternative: random forest" in result.stdout
     assert run("verify", tmp_path / "other", trained / "table.csv").exit_code == 0
-    assert 'id="labels"' in (tmp_path / "other" / "report.html").read_text()
+    assert 'id="errors"' in (tmp_path / "other" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

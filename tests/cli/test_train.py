@@ -543,7 +543,8 @@ def test_a_test_set_is_shown_beside_the_bounds(run, run_json, table, tmp_path, q
     rate = payload["test"]["errors"] / 30
     for text in (result.stdout, run("show", out).stdout):
         assert re.search(rf"Measured on 30 test rows +{rate:.4f}", text)
-    assert f"Measured on 30 test rows: {rate:.4f}" in (out / "report.html").read_text()
+    page = re.sub("<[^>]*>", "", (out / "report.html").read_text())
+    assert f"Measured on 30 test rows: {rate:.4f}" in page
     kept = json.loads((out / "test.json").read_text())
     assert kept["model"] == model.certificate.network.posterior_weights
     (out / "test.json").write_text(json.dumps({**kept, "model": "another"}))

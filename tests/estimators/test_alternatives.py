@@ -56,7 +56,7 @@ def test_a_page_names_candidates_and_what_was_fitted():
     X, y = make_table()
     fitted = make_certified_pipeline(["logistic_regression", "mlp"], random_state=0).fit(X, y)
     page = render_report(fitted.certified_predictions_, X, y)
-    assert "What it was chosen among" in page
+    assert "What was it chosen from?" in page
     for candidate in fitted.certificate_.subject.fit.candidates:
         assert f"{candidate.n_errors} of 200" in page
     with pytest.raises(UncertifiedError, match="not the table"):

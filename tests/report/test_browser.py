@@ -41,7 +41,15 @@ const measure = frame => {{
   const texts = [...page.querySelectorAll("svg text")].map(text => text.getBoundingClientRect());
   const charts = [...page.querySelectorAll("svg.chart")];
   const scale = charts.map(c => c.getBoundingClientRect().width / c.viewBox.baseVal.width);
-  return {{overflow: root.scrollWidth - root.clientWidth, height: root.scrollHeight,
+  const at = element => element.getBoundingClientRect();
+  const collisions = [...page.querySelectorAll(".bars li")].filter(
+    li => at(li.querySelector(".name")).right > at(li.querySelector(".value")).left);
+  const outside = [...page.querySelectorAll("section *")].filter(
+    each => !each.closest(".scroll, .unseen, svg") && at(each).width
+      && (at(each).right > root.clientWidth - 8 || at(each).left < 8));
+  return {{collisions: collisions.length, outside: outside.map(each => each.outerHTML.slice(0, 80)),
+          headline: at(page.querySelector("#headline") || root).bottom,
+          overflow: root.scrollWidth - root.clientWidth, height: root.scrollHeight,
           left: Math.min(...texts.map(t => t.left)), right: Math.max(...texts.map(t => t.right)),
           width: root.clientWidth, scale: Math.min(...scale), largest: Math.max(...scale),
           colour: getComputedStyle(page.querySelector(".bars .certified")).backgroundColor}};
@@ -70,6 +78,9 @@ def test_it_fits_telephones_and_desktops(browser, make, tmp_path):
     assert [layout["width"] for layout in found] == list(widths)
     for layout in found:
         assert layout["overflow"] <= 0, layout
+        assert layout["collisions"] == 0
+        assert layout["outside"] == []
+        assert layout["headline"] < 600, "on the first screen"
         assert layout["left"] >= 0
         assert layout["right"] <= layout["width"]
         assert layout["height"] > 1500
@@ -99,10 +110,10 @@ def test_the_confusion_matrix_scrolls_inside_its_box(browser, make_classes):
         f'<iframe srcdoc="{page}" width="{width}" height="900" frameborder="0"></iframe>' for width in widths
     )
     script = MEASURE.replace(
-        "{{overflow:",
+        "{{collisions:",
         '{{box: page.querySelector(".scroll").clientWidth, '
         'inside: page.querySelector(".scroll").scrollWidth, '
-        'small: parseFloat(getComputedStyle(page.querySelector(".confusion small")).fontSize), overflow:',
+        'small: parseFloat(getComputedStyle(page.querySelector(".confusion small")).fontSize), collisions:',
     )
     dom = browser.open(script.format(frames=frames), "--dump-dom", "--virtual-time-budget=4000").stdout
     narrow, wide = read_measures(dom)

@@ -80,9 +80,8 @@ def load_dataset(
     >>> load_dataset("circle")
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.UnknownNameError: Unknown data set 'circle'; choose one of ads, adult, breast, circles,
-    mnist17, mnist49, mnist56, mnistEO, mnistLH, moons. Did you mean 'circles'? Any two digits of MNIST also
-    make a data set, such as mnist38.
+    pbgnet.exceptions.UnknownNameError: Unknown data set 'circle'; choose one of ads, adult, breast, ...
+    Did you mean 'circles'? Any two digits of MNIST also make a data set, such as mnist38.
     """
     load = _loader(name)
     if "data_dir" in inspect.signature(load).parameters:
