@@ -127,7 +127,7 @@ def test_what_was_left_aside_is_cleared_away_and_its_other_files_are_kept(tmp_pa
         (None, r"a\.json is missing"),
         (b"", r"a\.json is damaged: It is not valid JSON"),
         (b"\xff", r"a\.json is damaged: it is not UTF-8"),
-        (b'{"a": NaN}', r"a\.json is damaged: It holds NaN"),
+        (b'{"a": NaN}', r"a\.json is damaged: It contains NaN"),
         (b"[1, 2]", r"a\.json is damaged: no list"),
         (b" " * 101, r"a\.json is damaged: it is larger than 100 bytes"),
     ],

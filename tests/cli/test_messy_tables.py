@@ -80,7 +80,9 @@ def test_a_table_without_a_header(run, tmp_path):
 
 
 def test_the_decimal_sign_is_one_of_two(run, tmp_path):
-    result = run("train", "t.csv", "--target", "a", "--out", tmp_path / "m", "--decimal", ";")
+    data = tmp_path / "t.csv"
+    data.write_text("a,b\n1,2\n")
+    result = run("train", data, "--target", "a", "--out", tmp_path / "m", "--decimal", ";")
     assert result.exit_code == 2
     assert "--decimal must be . or , or auto" in result.stderr
 

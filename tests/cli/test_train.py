@@ -13,7 +13,8 @@ import pbgnet.report
 from pbgnet.certificates import draw_prior_rows, load_model
 from pbgnet.certificates import verify as recompute
 from pbgnet.cli.tables import read_table
-from pbgnet.cli.train import CERTIFIED, parse_hidden
+from pbgnet.cli.train import parse_hidden
+from pbgnet.cli.train_options import CERTIFIED
 from pbgnet.exceptions import OptionError
 from pbgnet.files import standing_folder
 from pbgnet.preprocessing import TablePreprocessor
@@ -504,7 +505,7 @@ def test_the_route_can_be_named(run, table, tmp_path, quick, certificate):
 
 def test_the_routes_offered_are_those_of_the_registry(run, table, tmp_path, quick):
     from pbgnet.certificates import CANDIDATES, ROUTES
-    from pbgnet.cli.train import CERTIFICATES
+    from pbgnet.choices import CERTIFICATES
 
     claims = {name: ROUTES[members[-1][1]].quantity for name, members in CANDIDATES.items()}
     assert {"auto", *(name for name in claims if claims[name] == "error rate")} == set(CERTIFICATES)

@@ -139,7 +139,7 @@ def test_anything_else_from_openml_is_refused_and_not_kept(name, spoil, message,
     ("name", "file"), [("adult", "adult.data"), ("ads", "ad.data"), ("mnist17", "train-")]
 )
 def test_without_files_and_network_both_ways_are_told(name, file, cache, tmp_path):
-    ways = f"with {file}.* as data_dir or in PBGNET_DATA, or load the data set once .* kept in {cache}"
+    ways = f"with {file}.* as data_dir or in PBGNET_DATA, or load the data set once .* cached in {cache}"
     with pytest.raises(MissingDataError, match=f"no folder was given, and .*no route to host.* {ways}"):
         load_dataset(name)
     with pytest.raises(MissingDataError, match=f"does not have the files, and download=False. .*{ways}"):

@@ -31,36 +31,38 @@ if TYPE_CHECKING:
 # A share is written into a CSV with so many decimals; Parquet keeps all of them.
 SHARE_DECIMALS = 6
 
+Kept = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column of DATA to copy into the result, such as an id. Repeatable."),
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of DATA that holds labels and is ignored, if its name is not the one given "
+        "to train. Repeatable.",
+    ),
+]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="In a CSV, put ' before texts that a spreadsheet would run as a formula: those that "
+        "start with = + - @ and are not numbers. Labels may then differ from those of the "
+        "model by that sign.",
+    ),
+]
+
 
 @command
 def predict(
     model: Model,
     data: SeveralData,
     out: Annotated[Path, out_option("FILE", "Table to write: .csv, .csv.gz or .parquet.")],
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of DATA to copy into the result, such as an id. Repeatable."
-        ),
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of DATA that holds labels and is ignored, if its name is not the one given "
-            "to train. Repeatable.",
-        ),
-    ] = None,
+    keep: Kept = None,
+    target: LabelColumns = None,
     missing: Missing = None,
-    escape_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--escape-formulas",
-            help="In a CSV, put ' before texts that a spreadsheet would run as a formula: those that "
-            "start with = + - @ and are not numbers. Labels may then differ from those of the "
-            "model by that sign.",
-        ),
-    ] = False,
+    escape_formulas: EscapeFormulas = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
     debug: Debug = False,

@@ -30,6 +30,30 @@ StudyName = Annotated[
 ]
 Chosen = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Run only this one. Repeatable.")]
 
+EngineName = Annotated[
+    str,
+    typer.Option(
+        metavar="local|ray", help="Where to train: on this machine (local) or on a Ray cluster (ray)."
+    ),
+]
+Batches = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Number of batches to train at the same time.")
+]
+Small = Annotated[
+    bool,
+    typer.Option("--small", help="For studies that compare methods: fewer rows, epochs and neurons."),
+]
+Splits = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="For the study certificates: number of random splits of the rows."),
+]
+Hidden = Annotated[
+    list[int] | None,
+    typer.Option(
+        metavar="N", min=1, help="For the study certificates: neurons in each hidden layer. Repeatable."
+    ),
+]
+
 
 @command
 def reproduce(
@@ -40,40 +64,20 @@ def reproduce(
         Path | None, out_option("DIR", "Folder for the results; results/STUDY by default.")
     ] = None,
     data_dir: DataDir = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="local|ray", help="Where to train: on this machine (local) or on a Ray cluster (ray)."
-        ),
-    ] = "local",
+    engine: EngineName = "local",
     address: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Address of a Ray cluster.")
     ] = None,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
     ] = "auto",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Number of batches to train at the same time.")
-    ] = None,
+    workers: Batches = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try runs that failed before two more times.")
     ] = False,
-    small: Annotated[
-        bool,
-        typer.Option("--small", help="For studies that compare methods: fewer rows, epochs and neurons."),
-    ] = False,
-    splits: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="For the study certificates: number of random splits of the rows."
-        ),
-    ] = None,
-    hidden: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, help="For the study certificates: neurons in each hidden layer. Repeatable."
-        ),
-    ] = None,
+    small: Small = False,
+    splits: Splits = None,
+    hidden: Hidden = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> Result:

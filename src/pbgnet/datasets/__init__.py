@@ -1,4 +1,4 @@
-"""The paper's data sets by name: checked files, two ways of splitting, one file to carry them."""
+"""The paper's data sets by name, with checked files, splits, and a packed file to carry them."""
 
 from pbgnet.datasets.dataset import Dataset, SourceRecord
 from pbgnet.datasets.images import IMAGES, ImageDataset, load_images

@@ -1,4 +1,4 @@
-"""What a deployer tells others about a certified classifier: a model card, as Markdown or HTML."""
+"""Describe a certified classifier for others: a model card as Markdown or HTML."""
 
 from pbgnet.declaration.contents import declare
 from pbgnet.declaration.declaration_page import check_suffix, to_html, write_declaration

@@ -62,18 +62,18 @@ def declare(
     Parameters
     ----------
     certified : CertifiedModel or CertifiedPredictions
-        Of a fitted estimator, its `certified_model_` or `certified_predictions_`.
+        For a fitted estimator, its `certified_model_` or `certified_predictions_`.
     answers : mapping of str to str, optional
-        What only the user can say, by the keys of `FIELDS`; what is not answered is marked as open.
+        What only you can say, by the keys of `FIELDS`; fields without an answer are marked as open.
     folder : str, optional
-        Where it is saved, as the commands that verify it are to name it.
+        The folder it is saved in, for the command that verifies it.
     targets : sequence of str
-        The column of the labels, or of each label, where it is known.
+        The column with the labels, or the column of each label, if known.
 
     Raises
     ------
     UnknownNameError
-        If there is an answer to a question that is not asked.
+        If an answer has an unknown key.
 
     Examples
     --------

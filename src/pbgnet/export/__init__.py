@@ -1,4 +1,4 @@
-"""The network that ships: one ONNX file and a classifier that runs it, and the sign network run natively."""
+"""Export networks as ONNX files, run them, and run the sign network natively."""
 
 from pbgnet.export.classifier import OnnxClassifier
 from pbgnet.export.dependency import MissingOnnxError

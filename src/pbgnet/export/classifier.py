@@ -27,22 +27,22 @@ MOST_THREADS = 1024
 class OnnxClassifier(ShippedClassifier):
     """An exported network, run by onnxruntime.
 
-    It has what `pbgnet.certificates` asks of any classifier, and is callable itself.
+    It works wherever pbgnet accepts a classifier, and you can also call it like a function.
 
     Parameters
     ----------
     path : path
-        A file that `export_onnx` wrote.
+        A file written by `export_onnx`.
     n_threads : int, default=1
-        Threads of onnxruntime.
+        Number of threads for onnxruntime.
 
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
     n_features_in_ : int
-        Columns of the table or of the rows it reads.
+        Number of columns it expects.
     metadata : Metadata
-        What the file says of itself: among others `network`, `statement` and `covers`.
+        What the file says about itself, such as `network`, `statement` and `covers`.
     fingerprint : str
         SHA-256 of the file.
 

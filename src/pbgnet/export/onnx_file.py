@@ -57,19 +57,18 @@ def export_onnx(
         reads rows of numbers and answers with the labels -1 and 1.
     path : path
     network : {"aggregate", "sign"}, optional
-        The aggregate G by its Fourier sum, whose sign is the vote that is certified; or the plain sign
-        network, which the certificate does not cover. By default the aggregate, and the network itself where
-        `model` is a `SignNetwork`. Of a network with members the mean of theirs, either way.
+        The aggregate G as a Fourier sum, whose sign is the certified vote; or the plain sign network, which
+        the certificate does not cover. Default: the aggregate, or the network itself if `model` is a
+        `SignNetwork`. For an ensemble, the mean over its members.
     dtype : {"float64", "float32"}, default="float64"
-        Precision of the numbers in the file and of its input; those of a table are read in float64.
+        Precision of the file and of its input; the numbers of a table are always read in float64.
     opset : int, default=20
-        Version of the set of ONNX operators.
+        Version of the ONNX operator set.
     certificate : Certificate, optional
-        What `pbgnet.certificates.certify_by_disagreement` proved about the file itself, written before and
-        handed over as an `OnnxClassifier`: the same network in the same precision. It takes the place of
-        the vote's certificate.
+        The result of `pbgnet.certify_by_disagreement` for the `OnnxClassifier` of the same network in the
+        same precision, exported before. It replaces the certificate of the vote.
     overwrite : bool, default=False
-        Replace what stands there.
+        Whether to replace an existing file.
 
     Returns
     -------
@@ -80,16 +79,17 @@ def export_onnx(
     MissingOnnxError
         If the optional extra ``pbgnet[onnx]`` is not installed.
     UnknownNameError, OptionError, DomainError, DtypeError, ShapeError
-        For what cannot be exported as asked; among it a certificate that speaks of another network.
+        If the model cannot be exported this way, or the certificate belongs to another network.
     UncertifiedError
-        If a certified model is not what its certificate speaks of.
+        If a certified model does not match its certificate.
     OutputExistsError
-        If something stands there already.
+        If the file already exists.
 
     Notes
     -----
-    The certificate covers the vote and thereby the label of an exported aggregate; it does not cover the
-    sign network, whose error rate `pbgnet.certificates` can bound through its disagreement with the vote.
+    The certificate covers the vote, and therefore the labels of an exported aggregate. It does not cover the
+    sign network, but `pbgnet.certify_by_disagreement` can certify that through its disagreement with the
+    vote.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a certificate still holds: error rates watched row by row, and whether rows are still alike."""
+"""Check whether a certificate still holds: by the errors on new rows, and by changes in the rows."""
 
 from pbgnet.monitoring.change import ChangeDetector
 from pbgnet.monitoring.monitor import Monitor

@@ -1,4 +1,4 @@
-"""The aggregated network G and its layers, the plain sign network f, their first weights and answers."""
+"""The aggregated network G and its layers, the plain sign network f, and their initial weights."""
 
 from pbgnet.networks.aggregated import AggregatedNetwork
 from pbgnet.networks.architecture import Architecture

@@ -1,4 +1,4 @@
-"""Before labels are bought: how many certified rows a claim needs, and how to divide a table."""
+"""Plan before you buy labels: how many rows to certify for a claim, and how to divide a table."""
 
 from pbgnet.planning.by_rows import bound_by_rows
 from pbgnet.planning.needed import rows_needed

@@ -103,22 +103,22 @@ class Plan:
 
     @property
     def overall(self) -> Part:
-        """The claim over all rows, or all that are answered."""
+        """The claim over all rows, or over all answered rows."""
         return self.parts[0]
 
     @property
     def deciding(self) -> Part:
-        """The claim that needs most rows: most often that of the rarest class or group."""
+        """The claim that needs the most rows, usually that of the rarest class or group."""
         return max(self.parts, key=lambda part: part.rows_with_chance)
 
     @property
     def certified_rows(self) -> int:
-        """Rows to certify, so that each claim by itself is reached with the chance."""
+        """Number of rows to certify, so that each claim on its own is reached with the chance."""
         return self.deciding.rows_with_chance
 
     @property
     def n_missing(self) -> int:
-        """Rows that the table lacks; at least one row is left for the fit."""
+        """Number of rows missing from the table; at least one row is left for training."""
         return 0 if self.n_rows is None else max(0, self.certified_rows + 1 - self.n_rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,23 +139,23 @@ def plan_rows(
     group_claim: float | None = None,
     answered: float = 1.0,
 ) -> Plan:
-    """Plan a certificate before labels are bought: how many rows it needs, and how to divide them.
+    """Plan a certificate before you buy labels: how many rows it needs, and how to divide a table.
 
     Parameters
     ----------
     error, claim, confidence
-        As for `rows_needed`. The error rate is taken to be the same in all parts.
+        As in `rows_needed`. The error rate is assumed to be the same in all classes and groups.
     chance : float, default=0.8
-        With which each claim by itself is to be reached.
+        Probability of reaching each claim on its own.
     n_rows : int, optional
-        Rows of a table that is to be divided between fitting and certifying.
+        Number of rows of a table to divide between training and certification.
     class_shares, group_shares : mapping of str to float, optional
-        The share of the rows that each class, or group, has: a claim is made of each.
+        The share of the rows in each class or group, to plan a claim for each.
     class_claim, group_claim : float, optional
-        The bound wanted for each of them; `claim` unless given.
+        The bound you want for each of them. Default: `claim`.
     answered : float, default=1.0
-        The share of rows that the classifier answers; `claim` then speaks of these alone. Claims about
-        classes and groups speak of all their rows, answered or not.
+        The share of rows that the classifier answers; `claim` is then about answered rows only. Claims about
+        classes and groups are about all their rows, answered or not.
 
     Examples
     --------

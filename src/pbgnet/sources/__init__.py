@@ -1,4 +1,4 @@
-"""Tables larger than memory: files that are read again and again, a few thousand rows at a time."""
+"""Tables larger than memory, read from files a few thousand rows at a time."""
 
 from pbgnet.sources.csv_files import CsvFile
 from pbgnet.sources.file_damage import damage_named

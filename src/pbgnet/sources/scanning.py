@@ -24,22 +24,22 @@ def scan_table(
     header: bool = True,
     cache_folder: str | os.PathLike[str] | None = None,
 ) -> RowSource:
-    """Return a table as a source: it is read again and again, a few thousand rows at a time, and never held.
+    """Open a table without loading it into memory: it is read a few thousand rows at a time.
 
     Parameters
     ----------
     data : path, list of paths, DataFrame, ndarray or pyarrow.Table
-        A Parquet or CSV file; a folder of such; a pattern like ``"data/*.parquet"``; or a list of these.
-        Files of a folder or a pattern follow by name. Places on other file systems of Arrow are told by their
-        URI, such as ``"s3://bucket/folder"``, for Parquet.
+        A Parquet or CSV file, a folder of such files, a pattern like ``"data/*.parquet"``, or a list of
+        these. Files of a folder or pattern are sorted by name. Parquet files can also be on another file
+        system that Arrow supports, given by a URI such as ``"s3://bucket/folder"``.
     missing : sequence of str
         Texts that mean "missing" in a CSV.
     header : bool, default=True
-        Whether the first row of a CSV names its columns.
+        Whether the first row of a CSV contains the column names.
     cache_folder : path, optional
-        Where files are to be that stand for the table while it is worked on: about one byte for each cell,
-        and what is parsed of a CSV. In the system's folder of temporary files unless given. They have no
-        name, and are gone when the process ends, however it ends.
+        Folder for temporary files: about one byte per cell, and the parsed content of a CSV. Default: the
+        system's temporary folder. The files have no name and disappear when the process ends, however it
+        ends.
 
     Returns
     -------
@@ -48,9 +48,9 @@ def scan_table(
     Raises
     ------
     DamagedFileError
-        For files that are missing or cannot be read, and patterns that nothing matches.
+        For files that are missing or cannot be read, and for patterns without a match.
     ShapeError, DtypeError
-        If a file has other columns, or another type of one; or there are no rows.
+        If the files differ in their columns or types, or there are no rows.
 
     Examples
     --------

@@ -285,8 +285,8 @@ def test_seeds_are_those_of_the_split_where_the_file_says_so(write):
             OptionError,
             "unknown sections: gird. The known sections are algorithms.*summary",
         ),
-        ("", OptionError, "The study mine lacks algorithms, datasets, grid"),
-        (MINE.replace("[grid]", "[batch_size]"), OptionError, "lacks grid"),
+        ("", OptionError, "The study mine has no algorithms, datasets, grid"),
+        (MINE.replace("[grid]", "[batch_size]"), OptionError, "has no grid"),
         (MINE.replace("pbgnet_l", "pbgnet_x"), UnknownNameError, "pbgnet_x.*mlp.*pbgnet_pre"),
         (MINE.replace("max_epochs", "epochs"), OptionError, "no epochs; it has .*max_epochs"),
         (
