@@ -5,10 +5,9 @@ import doctest
 import io
 import linecache
 import re
-from pathlib import Path
 
 import pytest
-from tests.documents.blocks import SHELL, blocks_of, pages, read_blocks, steps_of
+from tests.documents.blocks import PROJECT, SHELL, blocks_of, pages, read_blocks, steps_of
 from tests.documents.setups import SETUPS
 
 BLOCKS = {page: blocks_of(page) for page in pages()}
@@ -95,7 +94,7 @@ def test_few_blocks_are_not_run_each_for_a_reason():
 
 def test_marks_stand_above_a_block():
     for page, blocks in BLOCKS.items():
-        marks = re.findall(r"<!-- not run", (Path(__file__).parents[2] / page).read_text(encoding="utf-8"))
+        marks = re.findall(r"<!-- not run", (PROJECT / page).read_text(encoding="utf-8"))
         assert len(marks) == sum(block.not_run is not None for block in blocks), page
 
 
@@ -104,7 +103,8 @@ def test_blocks_are_found():
         "Words.\n\n```python\nprint(1)\n```\n\n"
         "1. A list:\n\n   ```console\n   $ pbgnet plan \\\n       --error 0.1\n   out\n   ```\n\n"
         "<!-- not run: it needs a GPU -->\n```{code-block} python\nprint(2)\n```\n\n"
-        "Commands:\n\n    pbgnet demo  # at once\n    make test\n\nA formula:\n\n    a = b\n\n```\nplain\n```\n"
+        "Commands:\n\n    pbgnet demo  # seconds\n    make test\n\n"
+        "A formula:\n\n    a = b\n\n```\nplain\n```\n"
     )
     python, console, marked, indented, plain = read_blocks("page.md", text)
     assert (python.line, python.language, python.text) == (3, "python", "print(1)\n")
