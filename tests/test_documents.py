@@ -23,7 +23,7 @@ def test_readme_example_runs(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(example, capsys):
     runpy.run_path(str(example), run_name="__main__")
-    assert re.search("With confidence 95 ?%", capsys.readouterr().out)
+    assert re.search("With 95 ?% confidence", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

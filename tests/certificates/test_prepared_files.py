@@ -113,7 +113,7 @@ def test_nothing_is_written_over_or_left_half_written(saved, monkeypatch):
 
 def test_a_table_in_memory_is_none_of_files(path, tmp_path):
     frame = pd.read_parquet(path)
-    with pytest.raises(OptionError, match="Only tables of files"):
+    with pytest.raises(OptionError, match="Only tables read from files"):
         save_prepared(prepare(frame.drop(columns="label"), frame["label"]), tmp_path / "p")
     source = scan_table(frame)
     with pytest.raises(OptionError, match="A table in memory cannot be cached"):

@@ -161,8 +161,8 @@ def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
     answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
     if len(answers) > LARGEST_JSON:
         raise DomainError(
-            f"The answers on {len(certified.predictions)} rows take more than {LARGEST_JSON // 2**20} "
-            "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
+            f"The answers on {len(certified.predictions)} rows need more than {LARGEST_JSON // 2**20} MiB, "
+            "the largest file that can be read back. Certify fewer rows, drawn at random beforehand."
         )
     for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -216,14 +216,16 @@ def _read_one_version(
                 certified = read(path)
                 problem = certified.mismatch() if check else ""
                 if problem:
-                    raise DamagedFileError(f"{path} is not what its certificate speaks of: {problem}.")
+                    raise DamagedFileError(f"{path} does not match its certificate: {problem}.")
             except (DamagedFileError, OSError):
                 if _standing_files(standing_folder(folder)) == before:
                     raise
             else:
                 if _standing_files(standing_folder(folder)) == before:
                     return certified
-    raise DamagedFileError(f"{folder} was replaced {MOST_READINGS} times while it was read; try again later.")
+    raise DamagedFileError(
+        f"{folder} was replaced {MOST_READINGS} times while it was being read; try again later."
+    )
 
 
 def _standing_files(path: Path) -> list[tuple[int, ...] | None]:
@@ -273,13 +275,15 @@ def _read_predictions(path: Path) -> CertifiedPredictions:
         path / PREDICTIONS, lambda data: CertifiedPredictions.from_dict(data, certificate)
     )
     if (certified.reference is not None) != isinstance(certificate.subject, DisagreementSubject):
-        raise DamagedFileError(f"{path / PREDICTIONS} does not fit its certificate: reference is amiss.")
+        raise DamagedFileError(
+            f"{path / PREDICTIONS} does not match its certificate: the reference is wrong."
+        )
     claim = certificate.expected_loss
     stored, claimed = certified.losses and certified.losses.quantity, claim and claim.quantity
     if stored != claimed:
         raise DamagedFileError(
-            f"{path / PREDICTIONS} does not fit its certificate: it holds {stored or 'no loss'}, where "
-            f"{claimed or 'no loss'} is claimed."
+            f"{path / PREDICTIONS} does not match its certificate: it contains {stored or 'no loss'}, but "
+            f"the certificate is about {claimed or 'no loss'}."
         )
     return certified
 
@@ -301,8 +305,8 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
     size = sum(tensor.nbytes for tensor in tensors.values())
     if size > LARGEST_WEIGHTS - LARGEST_HEADER:
         raise DomainError(
-            f"The weights and row numbers take {size / 2**20:.0f} MiB, and files above "
-            f"{LARGEST_WEIGHTS / 2**20:.0f} MiB are not read back; train a smaller network."
+            f"The weights and row numbers need {size / 2**20:.0f} MiB, and files above "
+            f"{LARGEST_WEIGHTS / 2**20:.0f} MiB cannot be read back; train a smaller network."
         )
     try:
         save_file(tensors, folder / WEIGHTS)

@@ -77,10 +77,10 @@ def test_every_claim_has_its_share_of_delta(data, name, class_conditional, n_sha
     assert claim.value == betting_bound(losses, share, bets)
     assert mean < claim.value < float(chernoff_bound(mean, 120, share)) + 0.01
     assert (certificate.linear_loss is None) == (name != "linear")
-    told = f"; its expected {claim.quantity} is at most {round_up(claim.value)}, all together."
+    told = f"; its expected {claim.quantity} is at most {round_up(claim.value)}, all of this together."
     assert certificate.statement.endswith(told)
-    assert f"dividing delta by {n_shares}: " in " ".join(certificate.assumptions)
-    assert "The loss was settled before these rows were looked at" in " ".join(certificate.assumptions)
+    assert f"Delta is divided by {n_shares} to cover " in " ".join(certificate.assumptions)
+    assert "The loss was chosen before looking at these rows" in " ".join(certificate.assumptions)
     assert claim.quantity in certificate.predictors[-1]
     assert Certificate.from_json(certificate.to_json()) == certificate
     assert verify(certified, x, y, model=Reads(), loss=name).ok
@@ -222,7 +222,7 @@ def test_answers_without_losses_are_written_as_they_always_were(tmp_path):
 
 def test_more_rows_than_could_be_read_back_are_not_saved(certified, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "LARGEST_JSON", 2000)
-    with pytest.raises(DomainError, match=r"The answers on 120 rows take more than .* certify fewer rows"):
+    with pytest.raises(DomainError, match=r"The answers on 120 rows need more than .* Certify fewer rows"):
         certified.save(tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
@@ -242,7 +242,7 @@ def test_more_rows_than_could_be_read_back_are_not_saved(certified, tmp_path, mo
         ({"quantity": "error rate"}, "quantity must look like"),
         ({"quantity": "loss 'linear'"}, "quantity must look like"),
         ({"quantity": "loss 'a' is 0; trust me; 'b'"}, "quantity must look like"),
-        ({"quantity": 3}, "quantity must be a text"),
+        ({"quantity": 3}, "quantity must be a string"),
         ({"quantity": "brier loss"}, "it holds brier loss, where linear loss is claimed"),
         ({"extra": 1}, "unknown key losses.extra"),
     ],

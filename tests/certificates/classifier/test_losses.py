@@ -122,9 +122,9 @@ class Answers(Reads):
         (lambda X: np.full(X.shape, "0.5"), DtypeError, "must be numbers, got <U3"),
         (lambda X: X * 2, DomainError, "add up to 1.*CalibratedClassifierCV"),
         (lambda X: np.tile([1.5, -0.5], (len(X), 1)), DomainError, "at least 0"),
-        (lambda X: X * np.nan, DomainError, "no probabilities"),
-        (lambda X: X * np.inf, DomainError, "no probabilities"),
-        (lambda X: X * 1.001, DomainError, "no probabilities"),
+        (lambda X: X * np.nan, DomainError, "does not return probabilities"),
+        (lambda X: X * np.inf, DomainError, "does not return probabilities"),
+        (lambda X: X * 1.001, DomainError, "does not return probabilities"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
@@ -154,9 +154,9 @@ def test_what_is_no_probability_is_refused(data, name, answer, error, message):
         ),
         ([3.0] * 119 + [-0.1], DomainError, r"cut it off at 0\. Divide it by .* or cut it off at 1\.$"),
         (np.ma.array([0.5] * 120, mask=np.arange(120) < 3), DomainError, "is masked in 3 of 120 places"),
-        (torch.zeros(120, dtype=torch.bfloat16), DtypeError, "that NumPy can read; convert it first"),
-        (torch.zeros(120, device="meta"), DtypeError, "that NumPy can read; convert it first"),
-        ([torch.zeros((), requires_grad=True)] * 120, DtypeError, "that NumPy can read; convert it first"),
+        (torch.zeros(120, dtype=torch.bfloat16), DtypeError, "that NumPy can read. Convert it first"),
+        (torch.zeros(120, device="meta"), DtypeError, "that NumPy can read. Convert it first"),
+        ([torch.zeros((), requires_grad=True)] * 120, DtypeError, "that NumPy can read. Convert it first"),
     ],
 )
 def test_what_is_no_loss_is_refused(data, answer, error, message):
@@ -192,7 +192,9 @@ def test_classifiers_without_probabilities_are_refused(data):
     nameless = Reads()
     del nameless.classes_
     nameless.predict, nameless.predict_proba = Reads().predict, Reads().predict_proba
-    calibrate = "no predict_proba: fit it so .* probability=True or by scikit-learn's CalibratedClassifierCV"
+    calibrate = (
+        "no predict_proba: fit it so .* probability=True .* wrap it in scikit-learn's CalibratedClassifierCV"
+    )
     for model, lacking in (
         (Reads().predict, "method has no predict_proba: pass the fitted classifier itself"),
         (SVC().fit(x, y), f"SVC has {calibrate}"),
@@ -213,7 +215,9 @@ def lambda_free(model, X, y):
 
 def test_labels_without_a_probability_are_refused(data):
     x, y = data
-    with pytest.raises(LabelError, match=r"y holds the label 2.*classes_ are 0, 1. Write the labels alike"):
+    with pytest.raises(
+        LabelError, match=r"y contains the label 2.*classes_ are 0, 1. Write the labels alike"
+    ):
         certify(Reads(), x, np.where(np.arange(120) == 5, 2, y), loss="linear")
 
 

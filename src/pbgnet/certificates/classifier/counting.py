@@ -179,7 +179,7 @@ def certify(
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if by_class else values)
-        truth, predictions = known.places(values, "y holds"), ask(model, X, known)
+        truth, predictions = known.places(values, "y contains"), ask(model, X, known)
         if loss is not None:
             losses = measure_losses(loss, model, X, y)
     if loss is not None and losses is not None:

@@ -225,7 +225,7 @@ def _preprocessing_record(
     if preprocessor is None:
         return given or PreprocessingRecord("none")
     if given is not None and given.status == "none":
-        raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
+        raise OptionError("A preprocessor was passed, but the preprocessing record says that there is none.")
     kinds = [column.kind for column in preprocessor.columns_]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("numeric", "categorical", "empty"))
     return given or PreprocessingRecord(
