@@ -95,25 +95,42 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
 
 
 def load_model(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedModel:
-    """Read a model from its folder; nothing in it is executed, and no GPU is needed.
+    """Load a saved network with its certificate; never runs code from the folder, and needs no GPU.
 
-    What is read is one version of the folder, also while another process replaces it.
+    Use it for folders written by `save` of an estimator that trains a network, or by ``pbgnet train``. The
+    result predicts from the raw table, because its preprocessing is part of it. It cannot be fitted again.
+
+    If another process replaces the folder meanwhile, you get the old version or the new one, never a mixture.
 
     Parameters
     ----------
     folder : path
     check : bool, default=True
-        Compare everything that was read with its fingerprints in the certificate. `verify` goes without,
-        for it compares them step by step.
+        Compare every file with its fingerprint in the certificate.
+
+    Returns
+    -------
+    CertifiedModel
+        With `predict`, `predict_proba` and `certificate`.
 
     Raises
     ------
     DamagedFileError
-        If a file is missing, damaged, or does not fit the others or the certificate; the message names it.
+        If a file is missing, damaged, or does not match the certificate; the message names it. Also if the
+        folder contains the certificate of a classifier that is not stored, such as a random forest.
 
     Examples
     --------
-    >>> from pbgnet.certificates import load_model
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pbgnet import PBGDClassifier, load_model
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     folder = pathlib.Path(parent) / "model"
+    ...     PBGDClassifier(random_state=0).fit(X, y).save(folder)
+    ...     model = load_model(folder)
+    >>> model.predict(X[:3]).shape
+    (3,)
     >>> load_model("no/such/folder")
     Traceback (most recent call last):
     ...
@@ -250,7 +267,8 @@ def _read_model(path: Path) -> CertifiedModel:
     certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
     if not certificate.of_network:
         raise DamagedFileError(
-            f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
+            f"{path} contains a certificate and the answers it counts, but not the classifier itself. Read it "
+            "with pbgnet.certificates.load_predictions, and load the classifier from where you saved it."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
     tensors = read_tensors(path / WEIGHTS, largest_size(certificate))
@@ -270,7 +288,9 @@ def _read_model(path: Path) -> CertifiedModel:
 def _read_predictions(path: Path) -> CertifiedPredictions:
     certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
     if certificate.of_network:
-        raise DamagedFileError(f"{path} holds a network with its certificate; read it with load_model.")
+        raise DamagedFileError(
+            f"{path} contains a network with its certificate; read it with pbgnet.load_model."
+        )
     certified: CertifiedPredictions = read_json(
         path / PREDICTIONS, lambda data: CertifiedPredictions.from_dict(data, certificate)
     )

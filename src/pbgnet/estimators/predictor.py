@@ -135,7 +135,7 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
         return verify(self._require_certificate(), X, y, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Write the certified model into a folder, for `pbgnet.certificates.load_model`."""
+        """Write the certified model into a folder; `pbgnet.load_model` reads it back."""
         save_model(self._require_certificate(), folder, overwrite=overwrite)
 
     def _require_certificate(self) -> CertifiedModel:

@@ -270,9 +270,9 @@ def test_a_disagreement_is_not_counted_on_rows_of_the_vote(tmp_path, monkeypatch
     assert (vote.predict(apart) == wrong(apart)).all()
     forms = (apart, X[3:4], X[50:], np.r_[apart + 1.0, X[449:]], sparse.csr_matrix(apart), apart.tolist())
     for rows in forms:
-        with pytest.raises(PriorLeakageError, match="seen by the certified model, which was made from them"):
+        with pytest.raises(PriorLeakageError, match="seen by the certified model, which was trained on them"):
             certify_by_disagreement(vote, wrong, rows)
-        with pytest.raises(PriorLeakageError, match="seen by the certified model, which was made from them"):
+        with pytest.raises(PriorLeakageError, match="seen by the certified model, which was trained on them"):
             certify(vote, rows, np.resize(y, np.shape(rows)[0]))
     # Whoever issues it all the same is found out by all who have the vote, with its table or without.
     for room in (compare, seen_rows):

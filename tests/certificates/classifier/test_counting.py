@@ -259,7 +259,7 @@ def test_folders_are_told_apart(data, tmp_path, model):
         (lambda X: np.zeros((len(X), 2)), ShapeError, r"got shape \(200, 2\).*label with the largest"),
         (lambda X: np.zeros(3), ShapeError, r"one label for each of the 200 rows, got shape \(3,\)"),
         (lambda X: 1, ShapeError, r"got shape \(\)"),
-        (lambda X: np.full(len(X), 0.73), LabelError, "numbers with decimals, such as 0.73.*probabilities"),
+        (lambda X: np.full(len(X), 0.73), LabelError, "numbers with decimals, such as 0.73.*Probabilities"),
         (lambda X: np.full(len(X), np.nan), LabelError, "NaN or infinity .* on 200 of 200 rows"),
         (lambda X: np.full(len(X), 7), LabelError, "the unknown label 7; known are 0, 1.*classes"),
         (lambda X: ["yes"] * len(X), LabelError, "the unknown label 'yes'"),
@@ -305,7 +305,7 @@ def test_rows_that_were_trained_on_are_refused(data):
     x, y = data
     train_x, train_y = make_data(100, 1)
     leaked = np.r_[train_x, x[7:8]]
-    with pytest.raises(PriorLeakageError, match=r"1 of the 200 rows to certify were seen.*row 7.*set apart"):
+    with pytest.raises(PriorLeakageError, match=r"1 of the 200 rows to certify were seen.*row 7.*set aside"):
         certify(sign, x, y, training_data=leaked)
     with pytest.raises(PriorLeakageError, match="with their labels"):
         certify(sign, x, y, training_data=(leaked, np.r_[train_y, y[7:8]]))
@@ -435,7 +435,7 @@ def test_duplicates_are_reported(data):
     (message,) = [str(each.message) for each in told]
     assert message.endswith(f" {DUPLICATES_ADVICE}")
     assert certified.certificate.inputs.n_duplicates == 3
-    assert "3 of the certified rows repeat another row" in " ".join(certified.certificate.assumptions)
+    assert "3 of the certified rows repeat another one" in " ".join(certified.certificate.assumptions)
     assert verify(certified, x[rows], y[rows]).ok
 
 

@@ -163,13 +163,17 @@ def test_only_bounds_are_said_to_hold_together(data):
     assert re.search(rf"the classifier is at most 0\.\d+; {loss}$", plain)
     each = statement(Reads(), loss=ones, class_conditional=True)
     balanced = r"so the balanced error rate, the mean over the classes, is at most 0\.\d+"
-    told = rf"it is at most .* of class 0 and at most .* of class 1, {balanced}, all together; {loss}$"
+    told = (
+        rf"it is at most .* of class 0 and at most .* of class 1, {balanced}, all of this together; {loss}$"
+    )
     assert re.search(told, each)
     alone = statement(lambda X: 1 - data[1], loss=gap_of_none)
     told = r"nothing is proved about the error rate of the classifier; its expected loss 'gap_of_none' is"
     assert re.search(rf"{told} at most 0\.\d+\.$", alone)
     both = statement(Reads(), loss="brier")
-    assert re.search(r"at most 0\.\d+; its expected brier loss is at most 0\.\d+, all together\.$", both)
+    assert re.search(
+        r"at most 0\.\d+; its expected brier loss is at most 0\.\d+, all of this together\.$", both
+    )
 
 
 def gap_of_none(model, X, y):

@@ -266,10 +266,10 @@ def test_records_check_what_they_are_given():
     with pytest.raises(DomainError, match="status must be one of"):
         PreprocessingRecord("some")
     for options in ({"seed": 3}, {"fraction": 0.5}, {}):
-        with pytest.raises(DomainError, match=r"A split that is 'drawn' needs its (seed|fraction)"):
+        with pytest.raises(DomainError, match=r"A 'drawn' split needs its (seed|fraction)"):
             SplitRecord("drawn", **options)
     for how in ("given", "none"):
-        with pytest.raises(DomainError, match=f"A split that is '{how}' has no fraction"):
+        with pytest.raises(DomainError, match=f"A '{how}' split has no fraction"):
             SplitRecord(how, fraction=0.5)
     with pytest.raises(DomainError, match="fraction must be below 1"):
         SplitRecord("drawn", seed=0, fraction=1.0)

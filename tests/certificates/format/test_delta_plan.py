@@ -41,11 +41,11 @@ def test_dozens_of_one_kind_are_one_line():
 @pytest.mark.parametrize(
     ("terms", "subjects"),
     [
-        ({"certificate": "seeger"}, ["expected linear loss and with it error rate over all rows"]),
+        ({"certificate": "seeger"}, ["expected linear loss, which also covers the error rate over all rows"]),
         ({"certificate": "held-out"}, ["error rate over all rows"]),
         (
             {"certificate": "auto"},
-            ["error rate over all rows", "the same by the other of the routes vote and held-out"],
+            ["error rate over all rows", "the same by the other of the certificate types vote and held-out"],
         ),
     ],
 )

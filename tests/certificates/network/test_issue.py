@@ -179,7 +179,7 @@ def test_no_row_of_a_drawn_split_is_left_out(problem):
     network, x, y = problem
     options = drawn(x, y, 404)
     options["certified_rows"] = options["certified_rows"][:300]
-    message = "3 rows of the table are neither prior nor certified rows, but the split is 'drawn'"
+    message = "3 rows of the table are neither prior rows nor certified rows, but with a 'drawn' split"
     with pytest.raises(DomainError, match=message):
         issue(network, x, y, **options)
 

@@ -133,11 +133,11 @@ class Certificate(Record):
         for claim in self.claims:
             if claim.group is not None and claim.group not in known:
                 raise DomainError(
-                    f"A claim is about group {claim.group:.60}, but no certified row belongs to it."
+                    f"claims: one is about group {claim.group:.60}, but no certified row belongs to it."
                 )
             if (claim.predictor == "classifier") == self.of_network or claim.discarded:
                 raise DomainError(
-                    f"A claim cannot be about {claim.predictor}, which is not the deployed classifier."
+                    f"claims cannot be about {claim.predictor}, which is not the deployed classifier."
                 )
             if (claim.route == "disagreement") != isinstance(self.subject, DisagreementSubject):
                 raise DomainError("A disagreement needs a reference, and no other route may have one.")

@@ -151,7 +151,7 @@ def certify_network(
     >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
     ...                         prior_rows=[], certified_rows=range(200))
     >>> model.certificate.statement
-    'With confidence 95 %, over the draw of the 200 certified rows, the expected linear loss of the
+    'With 95 % confidence over the draw of the 200 certified rows, the expected linear loss of the
      aggregate is at most 0.0569, so the error rate of its vote is at most 0.1137.'
     >>> model.predict(X[:2])
     array(['yes', 'no'], dtype='<U3')
