@@ -71,7 +71,7 @@ def test_the_table_comes_back_without_its_source_being_read(path, saved, monkeyp
 
 def test_it_is_trusted_for_the_very_files_it_was_made_from(path, saved):
     _, folder = saved
-    with pytest.raises(ChangedSourceError, match="other columns"):
+    with pytest.raises(ChangedSourceError, match="other files or columns"):
         load_prepared(folder, scan_table(path).drop("label", "word"))
     os.utime(path, ns=(0, 0))
     with pytest.raises(ChangedSourceError, match="have changed since"):

@@ -290,7 +290,7 @@ def test_a_classifier_that_is_no_better_than_one_answer_is_told(run, tmp_path):
         assert f"NOTE WELL: {sentence}" in shown
         assert sentence in verified
         assert certified.certificate.yardstick in verified
-    assert "A class of certified rows is never given as an answer on them: 1." in shown
+    assert "A class that certified rows have is never given as an answer on them: 1." in shown
 
 
 def test_a_certified_loss_is_shown_and_verified(run, tmp_path):

@@ -282,7 +282,10 @@ def test_a_disagreement_is_not_counted_on_rows_of_the_vote(tmp_path, monkeypatch
     monkeypatch.undo()
     alone = verify(shipped, apart, model=wrong)
     assert {"certified rows", "reference"} <= {step.name for step in alone.trusted}
-    assert "fixed without these rows, so was the certified vote, and is the only one tried" in str(alone)
+    assert (
+        "and the certified vote were fixed without these rows; the classifier is the only one tried"
+        in str(alone)
+    )
     for data in (None, (X, y)):
         report = verify(shipped, apart, model=wrong, reference=vote, reference_data=data)
         assert failed(report) == {"certified rows"}

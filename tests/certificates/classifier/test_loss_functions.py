@@ -148,7 +148,7 @@ def test_tensors_are_read(data):
     [
         (lambda X: torch.tensor(X, dtype=torch.bfloat16), DtypeError, "that NumPy can read. Convert it"),
         (lambda X: torch.zeros(X.shape, device="meta"), DtypeError, "that NumPy can read. Convert it"),
-        (lambda X: np.ma.array(X, mask=X < 0.1), DomainError, "What predict_proba returns is masked in"),
+        (lambda X: np.ma.array(X, mask=X < 0.1), DomainError, "The result of predict_proba is masked in"),
         (np.ma.array, None, ""),
     ],
 )
@@ -177,7 +177,7 @@ def test_answers_that_numpy_cannot_read_are_refused(data):
         (
             lambda X: torch.zeros(61, device="meta"),
             DtypeError,
-            "What the classifier answers must be an array",
+            "The classifier's answers must be an array",
         ),
         (lambda X: [[0], [0, 1]], ShapeError, "regular array"),
     ):

@@ -98,7 +98,7 @@ def test_ranks_are_refused_because_they_depend_on_other_rows():
     def ranks(model, X):
         return np.argsort(np.argsort(X[:, 0]))
 
-    with pytest.raises(UncertifiedError, match="every second row"):
+    with pytest.raises(UncertifiedError, match="every other row"):
         check_scores_of_rows(measured(None, X, ranks), ranks, None, X)
 
 

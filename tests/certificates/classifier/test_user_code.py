@@ -13,7 +13,7 @@ from pbgnet.certificates import certify, certify_by_disagreement, describe_data,
 from pbgnet.certificates.classifier.losses import NAMED_LOSSES
 from pbgnet.exceptions import OptionError, UncertifiedError
 
-IN_PLACE = "changed the rows or their labels in place.* let it work on a copy"
+IN_PLACE = "changed the rows or their labels in place.* Make it work on a copy"
 
 
 def make_data(n=61):
@@ -235,7 +235,7 @@ def test_losses_that_look_at_other_rows_are_refused(data):
 
     for loss in (scaled, centred, previous, chance, cancels):
         told = (
-            rf"With every other row only, the loss '{loss.__name__}' of a row differs by .*not on other rows"
+            rf"With every other row only, the loss '{loss.__name__}' of a row changes by .*not on other rows"
         )
         with pytest.raises(UncertifiedError, match=told):
             certify(Reads(), x, y, loss=loss)
@@ -246,7 +246,7 @@ def test_losses_that_look_at_other_rows_are_refused(data):
             return p / p.sum(axis=1, keepdims=True)
 
     for name in NAMED_LOSSES:
-        with pytest.raises(UncertifiedError, match=f"the {name} loss of a row differs"):
+        with pytest.raises(UncertifiedError, match=f"the {name} loss of a row changes"):
             certify(Batch(), x, y, loss=name)
 
 
@@ -256,7 +256,7 @@ def test_losses_of_other_batches_may_be_rounded_otherwise(data, by, refused):
         return np.clip(far(model, X, y) + by * (len(y) < 61), 0, 1)
 
     if refused:
-        with pytest.raises(UncertifiedError, match="coarser than float32"):
+        with pytest.raises(UncertifiedError, match="less precise than float32"):
             certify(Reads(), *data, loss=rounded)
     else:
         assert certify(Reads(), *data, loss=rounded).losses.values.size == 61

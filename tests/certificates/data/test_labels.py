@@ -49,7 +49,7 @@ def test_classes_are_gathered_in_order():
     assert Classes.of(["b", "a"], None, ["c", "a"]).labels == ("a", "b", "c")
     with pytest.raises(LabelError, match="of different kinds: text and whole numbers"):
         Classes.of(["b"], [1])
-    with pytest.raises(LabelError, match=r"numbers with decimals, such as 0\.7, where the labels are whole"):
+    with pytest.raises(LabelError, match=r"numbers with decimals, such as 0\.7, but the labels are whole"):
         Classes((0, 1)).places([0.7, 0.1], "The classifier answers with")
 
 

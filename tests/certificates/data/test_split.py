@@ -29,9 +29,11 @@ def test_prior_rows_are_drawn_without_repetition(n, fraction, count):
 def test_the_split_can_be_checked_before_training():
     with pytest.raises(PriorLeakageError, match="for example row 2"):
         Split([1, 2], [2, 3])
-    with pytest.raises(DomainError, match="prior_rows twice, row 1"):
+    with pytest.raises(DomainError, match="prior_rows contains row 1 twice"):
         Split([2, 1, 1], [3])
-    with pytest.raises(DomainError, match="certified_rows names row 9, but the table ends with row 8"):
+    with pytest.raises(
+        DomainError, match="certified_rows contains row 9, but the last row of the table is 8"
+    ):
         Split([0], [9]).check_within(9)
     split = Split([0], [8])
     split.check_within(9)
@@ -39,11 +41,11 @@ def test_the_split_can_be_checked_before_training():
 
 
 def test_rows_that_are_no_rows_are_refused():
-    with pytest.raises(DtypeError, match=r"prior_rows must hold indices of rows.*np\.flatnonzero"):
+    with pytest.raises(DtypeError, match=r"prior_rows must contain row indices.*np\.flatnonzero"):
         Split([True, False], [2])
-    with pytest.raises(ShapeError, match="certified_rows must be one list of indices"):
+    with pytest.raises(ShapeError, match="certified_rows must be a one-dimensional list of row indices"):
         Split([], [[2]])
-    with pytest.raises(DomainError, match="certified_rows must count from 0, got -1"):
+    with pytest.raises(DomainError, match="certified_rows must not contain negative indices, got -1"):
         Split([], [-1])
     with pytest.raises(DomainError, match="no rows to certify"):
         Split([1], [])

@@ -76,7 +76,7 @@ def test_what_cannot_be_told_is_refused():
             chosen(rule, frame.assign(day=1), y)
     with pytest.raises(DomainError, match="'given' is not a rule"):
         chosen(SplitRecord("given"), frame, y)
-    with pytest.raises(DomainError, match="'earliest' has no seed"):
+    with pytest.raises(DomainError, match="'earliest' split has no seed"):
         SplitRecord("earliest", seed=1, fraction=0.5, column="day")
-    with pytest.raises(DomainError, match="'hashed' needs its column"):
+    with pytest.raises(DomainError, match="'hashed' split needs its column"):
         SplitRecord("hashed", seed=1, fraction=0.5)

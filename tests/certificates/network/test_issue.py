@@ -148,7 +148,11 @@ def test_a_hopeless_network_gets_the_trivial_bound(problem):
             DomainError,
             "saw the 4 prior rows, but its n_rows is 3",
         ),
-        ({"prior": PriorRecord("zero", seed=3)}, DomainError, "'zero' has no seed, but its seed is 3"),
+        (
+            {"prior": PriorRecord("zero", seed=3)},
+            DomainError,
+            "'zero' prior does not use a seed, but its seed is 3",
+        ),
         ({"prior": PriorRecord("given", initialisation="zero")}, DomainError, "is not drawn, but its init"),
         ({"prior": PriorRecord("random", seed=1, initialisation="x")}, DomainError, "unknown initialisation"),
         ({"prior": PriorRecord("given", n_rows=3)}, DomainError, "saw 3 rows, but there are 0 prior rows"),

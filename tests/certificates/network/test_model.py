@@ -61,7 +61,7 @@ def test_rows_in_other_forms_give_the_same():
         model.predict(frame[["a"]])
     with pytest.raises(ShapeError, match="rows with 2 features"):
         model.predict(X[:, :1])
-    with pytest.raises(DtypeError, match="holds text"):
+    with pytest.raises(DtypeError, match="contains text"):
         model.predict(frame.astype(str))
     with pytest.raises(DtypeError, match="expects numbers"):
         model.predict(X.astype(str))

@@ -76,7 +76,7 @@ class TestSampledRisk:
         assert np.std(draws) < 0.01
 
     def test_what_cannot_be_sampled_is_refused(self):
-        with pytest.raises(UncertifiedError, match=r"one hidden layer only: with more than one.*biased"):
+        with pytest.raises(UncertifiedError, match=r"one hidden layer: with more than one.*biased"):
             make_learned(hidden=(3, 2), **self.OPTIONS)
         with pytest.raises(UncertifiedError, match="nothing to draw"):
             make_learned(**self.OPTIONS)

@@ -278,7 +278,7 @@ def test_majority_and_labels_never_answered(table):
     model = certified((X, Y, silent))
     certificate = model.certificate
     assert certificate.inputs.never_answered == ("'rare'",)
-    assert "A label of certified rows is never answered" in certificate.shortcomings[-1]
+    assert "A label that certified rows have is never given as an answer" in certificate.shortcomings[-1]
     assert certificate.inputs.n_errors == N - N_PRIOR  # a tie is an error
     more = 2 * Y[:N_PRIOR].sum(axis=0) > N_PRIOR
     told = " and ".join(repr(name) for name, frequent in zip(NAMES, more, strict=True) if frequent)

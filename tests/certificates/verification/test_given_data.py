@@ -130,7 +130,7 @@ def test_copies_of_prior_rows_are_counted(build):
         rest = np.setdiff1d(np.arange(240), prior_rows)
         copied = certify_network(network, X, y, prior_rows=prior_rows, certified_rows=rest, **options)
         assert copied.certificate.inputs.n_duplicates == expected
-        said = f"{expected} of the certified rows repeat another row of the table, prior rows included"
+        said = f"{expected} of the certified rows repeat another row of the table (prior rows included)"
         assert any(each.startswith(said) for each in copied.certificate.assumptions)
         assert verify(copied, X, y).ok
 

@@ -38,10 +38,9 @@ def test_verification_says_what_is_on_trust(data, tmp_path):
     assert trusted(report) == {"answers", "losses", "certified rows"}
     assert "the linear loss has these values. To check, pass model)" in str(report)
     told = (
-        "(that the classifier was fixed without these rows, and is the only one tried on them, is taken on "
-        "trust; so is that what it answers on a row, and the loss of a row, depend on no other row, and that "
-        "what is claimed (with or without a loss or classes, and the confidence) was settled before the rows "
-        "were seen)"
+        "(taken on trust: the classifier was fixed without these rows; the classifier is the only one tried on "
+        "them; its answer and its loss on a row do not depend on other rows; the claims (with or without a "
+        "loss or classes, and the confidence) were chosen before looking at the rows)"
     )
     assert told in str(report)
     for loss in (None, "linear"):

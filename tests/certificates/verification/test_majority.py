@@ -36,7 +36,7 @@ def test_it_is_chosen_on_the_prior_rows_and_counted_on_the_others():
     certificate = model.certificate
     # "no" is more frequent among the prior rows, "yes" among the certified ones.
     assert certificate.majority == MajorityAnswer("'no'", "prior rows", 100, 70, 0.7)
-    answer = "always answering 'no', the most frequent class of the prior rows, is wrong on 70 of 100"
+    answer = "always answering 'no', the most frequent class of the prior rows, is wrong on 70 of 100 rows"
     assert certificate.yardstick.endswith(f"{answer}, a rate of 0.7000.")
     assert verify(model, x, y).ok
     alone = certify_network(network, x, y, prior_rows=[], certified_rows=range(200), **given).certificate

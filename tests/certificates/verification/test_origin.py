@@ -58,7 +58,7 @@ def test_a_split_that_was_not_drawn_as_stated_is_caught(build):
     lie = SplitRecord("drawn", seed=2, fraction=0.5)
     report = verify(told(model, split=lie), X, y)
     assert failed(report) == {"split redrawn"}
-    assert "not those that seed 2 draws from 240 rows (drawn with numpy" in report.failures[0].detail
+    assert "not the ones that seed 2 draws from 240 rows (drawn with numpy" in report.failures[0].detail
 
 
 def test_a_changed_number_of_prior_rows_is_caught(saved):
