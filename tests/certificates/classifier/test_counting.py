@@ -241,7 +241,7 @@ def test_folders_are_told_apart(data, tmp_path, model):
     assert load_certified(theirs).certificate == model.certificate
     with pytest.raises(DamagedFileError, match=r"pbgnet\.certificates\.load_predictions"):
         load_model(ours)
-    with pytest.raises(DamagedFileError, match="read it with pbgnet.load_model"):
+    with pytest.raises(DamagedFileError, match=r"read it with pbgnet\.load_model"):
         load_predictions(theirs)
     with pytest.raises(OutputExistsError):
         certified.save(ours)

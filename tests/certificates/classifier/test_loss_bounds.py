@@ -181,7 +181,7 @@ def gap_of_none(model, X, y):
 
 
 def certify_quietly(*arguments, **options):
-    with pytest.warns(UserWarning, match="repeat another one"):
+    with pytest.warns(UserWarning, match="repeat another row"):
         return certify(*arguments, **options)
 
 

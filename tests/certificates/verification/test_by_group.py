@@ -174,7 +174,7 @@ def test_a_network_counts_groups_and_warns_of_small_ones(table, tmp_path):
 
 def test_only_a_predictor_fixed_beforehand_is_counted_by_group(table):
     X, y = table
-    with pytest.raises(OptionError, match="certificate='held-out', .* got 'auto'"):
+    with pytest.raises(OptionError, match=r"certificate='held-out', .* got 'auto'"):
         make_certified_pipeline(PBGNetClassifier(algorithm="pbgnet_pre")).fit(X, y, groups="town")
 
 
