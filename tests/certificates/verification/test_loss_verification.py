@@ -39,8 +39,8 @@ def test_verification_says_what_is_on_trust(data, tmp_path):
     assert "the linear loss has these values. To check, pass model)" in str(report)
     told = (
         "(taken on trust: the classifier was fixed without these rows; the classifier is the only one "
-        "tried on them; its answer and its loss on a row do not depend on other rows; the claims (with or without a "
-        "loss or classes, and the confidence) were chosen before looking at the rows)"
+        "tried on them; its answer and its loss on a row do not depend on other rows; the claims (with or "
+        "without a loss or classes, and the confidence) were chosen before looking at the rows)"
     )
     assert told in str(report)
     for loss in (None, "linear"):
