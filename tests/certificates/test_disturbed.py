@@ -78,7 +78,7 @@ try:
         try:
             look()
         except DamagedFileError as error:
-            assert "times while it was read" in str(error), error
+            assert "times while it was being read" in str(error), error
             busy += 1
         if rng.random() < 0.1:
             place = rng.randrange(3)

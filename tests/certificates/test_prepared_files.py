@@ -71,7 +71,7 @@ def test_the_table_comes_back_without_its_source_being_read(path, saved, monkeyp
 
 def test_it_is_trusted_for_the_very_files_it_was_made_from(path, saved):
     _, folder = saved
-    with pytest.raises(ChangedSourceError, match="other columns"):
+    with pytest.raises(ChangedSourceError, match="other files or columns"):
         load_prepared(folder, scan_table(path).drop("label", "word"))
     os.utime(path, ns=(0, 0))
     with pytest.raises(ChangedSourceError, match="have changed since"):
@@ -113,7 +113,7 @@ def test_nothing_is_written_over_or_left_half_written(saved, monkeypatch):
 
 def test_a_table_in_memory_is_none_of_files(path, tmp_path):
     frame = pd.read_parquet(path)
-    with pytest.raises(OptionError, match="Only tables of files"):
+    with pytest.raises(OptionError, match="Only tables read from files"):
         save_prepared(prepare(frame.drop(columns="label"), frame["label"]), tmp_path / "p")
     source = scan_table(frame)
     with pytest.raises(OptionError, match="A table in memory cannot be cached"):

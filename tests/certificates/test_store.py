@@ -294,8 +294,8 @@ def test_nothing_is_unpickled(folder):
         ("prior_0", lambda t: t[None], "shape"),
         ("prior_rows", lambda t: t.double(), "int64"),
         ("prior_rows", lambda t: t[None], "one list"),
-        ("certified_rows", lambda t: t[:0], "no row to certify"),
-        ("certified_rows", lambda t: -t - 1, "count from 0"),
+        ("certified_rows", lambda t: t[:0], "no rows to certify"),
+        ("certified_rows", lambda t: -t - 1, "negative indices"),
         ("certified_rows", lambda t: t * 0, "twice"),
         ("prior_1", None, "missing or unexpected"),
         ("posterior_2", lambda t: torch.ones(1), "missing or unexpected"),
@@ -401,7 +401,7 @@ def test_layer_sizes_of_another_network_cost_nothing(folder):
 
 def test_a_model_that_would_not_be_read_back_is_not_written(model, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "LARGEST_WEIGHTS", store.LARGEST_HEADER + 100)
-    with pytest.raises(DomainError, match="not read back"):
+    with pytest.raises(DomainError, match="cannot be read back"):
         save_model(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
@@ -487,7 +487,7 @@ def test_a_flipped_bit_is_noticed_when_the_model_is_loaded(build, folder, name, 
         tensors[name].view(torch.int64).view(-1)[0] ^= 1
     save_file(tensors, folder / "model.safetensors")
     for load in (load_model, load_certified):
-        with pytest.raises(DamagedFileError, match=f"is not what its certificate speaks of: {what}"):
+        with pytest.raises(DamagedFileError, match=f"does not match its certificate: {what}"):
             load(folder)
     assert load_model(folder, check=False).mismatch().startswith(what)
     assert what in failed(verify(folder, X, y)), "verify goes on, and names the step"
@@ -502,7 +502,7 @@ def test_an_edited_certificate_or_preprocessor_is_noticed_when_the_model_is_load
         text = path.read_text()
         path.write_text(text.replace(old, new, 1))
         assert path.read_text() != text
-        with pytest.raises(DamagedFileError, match="is not what its certificate speaks of"):
+        with pytest.raises(DamagedFileError, match="does not match its certificate"):
             load_model(folder)
         path.write_text(text)
         load_model(folder)
@@ -585,6 +585,6 @@ def test_a_folder_that_is_replaced_without_end_is_given_up(model, folder, monkey
         return genuine(path, largest)
 
     monkeypatch.setattr(store, "read_tensors", replaced_meanwhile)
-    with pytest.raises(DamagedFileError, match="was replaced 5 times while it was read"):
+    with pytest.raises(DamagedFileError, match="was replaced 5 times while it was being read"):
         load_model(folder)
     assert count == [5]

@@ -31,7 +31,7 @@ def test_a_confidence_is_a_number(confidence):
 
 @pytest.mark.parametrize("confidence", [10**400, 0, 1, float("nan"), -0.5])
 def test_a_confidence_lies_between_0_and_1(confidence):
-    with pytest.raises(DomainError, match="confidence must lie between 0 and 1"):
+    with pytest.raises(DomainError, match="confidence must be between 0 and 1"):
         certify(sign, X, y, confidence=confidence)
 
 
@@ -72,11 +72,11 @@ def test_columns_of_one_name_are_named():
 @pytest.mark.parametrize(
     ("n", "fraction", "seed", "message"),
     [
-        (10, 2.5, 0, "fraction must lie between 0 and 1"),
+        (10, 2.5, 0, "fraction must be between 0 and 1"),
         (10, 0.0, 0, "fraction must be positive"),
         (10, float("nan"), 0, "fraction must be positive"),
-        (0, 0.5, 0, "There must be 2 rows at least"),
-        (1, 0.5, 0, "There must be 2 rows at least"),
+        (0, 0.5, 0, "At least 2 rows are needed"),
+        (1, 0.5, 0, "At least 2 rows are needed"),
         (10, 0.5, -1, "seed must be a whole number of at least 0"),
     ],
 )

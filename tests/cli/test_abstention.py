@@ -82,13 +82,13 @@ def test_another_classifier_at_a_given_coverage(run, folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--max-error", 0), "--max-error must lie between 0 and 1"),
-        (("--max-error", 1), "--max-error must lie between 0 and 1"),
-        (("--max-error", 0.1, "--coverage", 0.5), "--max-error and --coverage: ask for one of them"),
-        (("--coverage", 0), "--coverage, a share of rows to answer"),
-        (("--coverage", 1.5), "--coverage, a share of rows to answer"),
+        (("--max-error", 0), "--max-error must be between 0 and 1"),
+        (("--max-error", 1), "--max-error must be between 0 and 1"),
+        (("--max-error", 0.1, "--coverage", 0.5), "Give --max-error or --coverage, not both"),
+        (("--coverage", 0), "--coverage, the share of rows to answer"),
+        (("--coverage", 1.5), "--coverage, the share of rows to answer"),
         (("--max-error", 0.1, "--certificate", "seeger"), "held-out"),
-        (("--max-error", 0, "--model", "logistic_regression"), "must lie between 0 and 1"),
+        (("--max-error", 0, "--model", "logistic_regression"), "must be between 0 and 1"),
     ],
 )
 def test_what_cannot_be_asked_for_is_bad_input(run, folder, options, message):

@@ -61,7 +61,7 @@ def test_classes_groups_and_answers(run_json):
         (("--claim", 1), "1 needs no proof"),
         (("--claim", 0.03, "--class-shares", "0.9;0.1"), "such as 0.9,0.1"),
         (("--claim", 0.03, "--class-shares", "a=0.5,a=0.5"), "'a' twice"),
-        (("--claim", 0.03, "--confidence", 95), "confidence must lie between 0 and 1"),
+        (("--claim", 0.03, "--confidence", 95), "confidence must be between 0 and 1"),
     ],
 )
 def test_bad_options(run, options, words):

@@ -217,7 +217,7 @@ def test_a_flipped_bit_in_the_weights_is_noticed(run, copy, tmp_path, command):
     arguments = (copy / "table.csv", "--out", tmp_path / "p.csv") if command == "predict" else ()
     result = run(command, copy / "model", *arguments)
     assert result.exit_code == 3, result.output
-    assert "is not what its certificate speaks of: posterior weights" in result.stderr
+    assert "does not match its certificate: posterior weights" in result.stderr
     assert not (tmp_path / "p.csv").exists()
 
 

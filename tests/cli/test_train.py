@@ -174,12 +174,12 @@ def replace_label(table, value, rows=slice(None)):
         (
             lambda t: t,
             ("--confusion", "--certificate", "vote"),
-            r"confusion matrix are counted: .*held-out",
+            r"confusion matrix are counted; got .*held-out",
         ),
         (
             lambda t: replace_label(t, "maybe", slice(1)),
             ("--confusion",),
-            r"Class 'maybe' has [01] certified rows; .* at least 2 of each class",
+            r"Class 'maybe' has [01] certified rows; .* at least 2 in each class",
         ),
         (
             lambda t: replace_label(t, None, slice(2, 5)),
@@ -206,9 +206,9 @@ def replace_label(table, value, rows=slice(None)):
             r"'mlp' gives no certificate to save; choose one of ensemble, pbgnet_l",
         ),
         (lambda t: t, ("--algorithm", "pbgnet_per"), r"Unknown algorithm .* Did you mean 'pbgnet_pre'"),
-        (lambda t: t, ("--confidence", "95"), r"--confidence must lie between 0 and 1.* got 95"),
-        (lambda t: t, ("--confidence", "nan"), r"--confidence must lie between 0 and 1"),
-        (lambda t: t, ("--prior-fraction", "1"), r"--prior-fraction must lie between 0 and 1"),
+        (lambda t: t, ("--confidence", "95"), r"--confidence must be between 0 and 1.* got 95"),
+        (lambda t: t, ("--confidence", "nan"), r"--confidence must be between 0 and 1"),
+        (lambda t: t, ("--prior-fraction", "1"), r"--prior-fraction must be between 0 and 1"),
         (lambda t: t, ("--learning-rate", "-1"), r"learning_rate"),
         (lambda t: t, ("--hidden", "ten"), r"--hidden takes sizes such as 10"),
         (lambda t: t, ("--device", "tpu"), r"device 'tpu' is not available"),

@@ -271,7 +271,7 @@ def test_several_classifiers_and_classes_are_shown_as_such(run, tmp_path):
     assert "95 %, shared between 2 classifiers" in three
     assert "Trivial: always the most frequent class" in three
     assert "0.6667  (60 of 90)  most frequent class of the certified rows; counted, not guaranteed" in three
-    assert "always answering 0, the most frequent class of the certified rows, errs on 60 of 90" in three
+    assert "always answering 0, the most frequent class of the certified rows, is wrong on 60 of 90" in three
     two = shown(y // 2, 1)
     assert "shared between" not in two
     assert "always 0 there" in two
@@ -290,7 +290,7 @@ def test_a_classifier_that_is_no_better_than_one_answer_is_told(run, tmp_path):
         assert f"NOTE WELL: {sentence}" in shown
         assert sentence in verified
         assert certified.certificate.yardstick in verified
-    assert "A class of certified rows is never answered on them: 1." in shown
+    assert "A class that certified rows have is never given as an answer on them: 1." in shown
 
 
 def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
@@ -325,7 +325,7 @@ def test_a_certified_loss_is_shown_and_verified(run, tmp_path):
         f"Brier loss: Measured on the certified rows {mean:.4f}",
         f"Certified: held-out bets {bound}",
         "half the squared distance",
-        "The loss was settled before",
+        "The loss was chosen before",
     ):
         assert text in words
     assert "rier" not in run("show", tmp_path / "plain").stdout

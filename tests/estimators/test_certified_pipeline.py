@@ -77,10 +77,8 @@ def test_a_text_in_a_certified_cell_decides_nothing():
     by_table = make_certified_pipeline().set_params(**options).fit(fixed, y, prior_rows=range(60))
     steps = {step.name: step for step in by_table.verify(fixed, y).steps}
     assert steps["preprocessing refitted"].status == "trusted"
-    assert "types of the columns were fixed without looking at" in steps["preprocessing refitted"].detail
-    assert any(
-        "Types of columns that the table itself fixes" in each for each in by_table.certificate_.assumptions
-    )
+    assert "column types were fixed without looking at" in steps["preprocessing refitted"].detail
+    assert any("If the table itself fixes column types" in each for each in by_table.certificate_.assumptions)
 
 
 def test_preprocessing_sees_prior_rows_only(fitted):
@@ -168,7 +166,7 @@ class TestBadInput:
         with pytest.warns(FewRowsWarning, match="9 rows are too few for a useful certificate"):
             few = CertifiedPipeline(PBGDClassifier()).fit(frame[["income"]][:9], ["good", "bad", "good"] * 3)
         assert few.certificate_.n_rows_total == 9
-        with pytest.raises(DomainError, match="Found 1 sample: the prior and the certificate each need one"):
+        with pytest.raises(DomainError, match="Found 1 sample: at least one is needed for the prior"):
             PBGNetClassifier().split_rows(LabelledRows(frame[:1], y[:1]), [0])
         with pytest.raises(ShapeError, match="50 rows but there are 49 labels"):
             CertifiedPipeline().fit(frame, y[:49])

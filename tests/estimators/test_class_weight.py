@@ -139,8 +139,8 @@ def test_one_answer_for_all_rows_is_warned_of():
     x, y = rng.normal(size=(400, 2)), (np.arange(400) % 100 == 0).astype(int)  # 99:1, nothing to learn
     for fit in (make_quick().fit, make_certified_pipeline(make_quick()).fit):
         with (
-            pytest.warns(MajorityNotBeatenWarning, match="does not beat always answering 0") as told,
-            pytest.warns(ClassNeverAnsweredWarning, match="never answered on them: 1"),
+            pytest.warns(MajorityNotBeatenWarning, match="is no better than always answering 0") as told,
+            pytest.warns(ClassNeverAnsweredWarning, match="never given as an answer on them: 1"),
         ):
             fitted = fit(x, y)
         assert fitted.certificate_.shortcomings[0] in {str(one.message) for one in told}

@@ -31,7 +31,7 @@ def test_the_cells_share_delta_with_everything_else():
     [
         ({"certificate": "vote"}, lambda y: y, OptionError, "held-out"),
         ({"algorithm": "pbgnet_pre"}, lambda y: y, OptionError, "held-out"),
-        ({}, lambda y: np.where(np.arange(len(y)) == 7, 9, y), LabelError, "at least 2 of each class"),
+        ({}, lambda y: np.where(np.arange(len(y)) == 7, 9, y), LabelError, "at least 2 in each class"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(options, labels, error, words, monkeypatch):

@@ -92,11 +92,11 @@ def test_what_cannot_be_is_refused(data):
     table, labels = data
     with pytest.raises(OptionError, match=r"LogisticRegression answers .* MultiOutputClassifier"):
         make_certified_pipeline(LogisticRegression()).fit(table, labels)
-    with pytest.raises(OptionError, match="per_label bounds each of several labels"):
+    with pytest.raises(OptionError, match="For several labels, use per_label"):
         make_certified_pipeline("random_forest", confusion=True).fit(table, labels)
-    with pytest.raises(OptionError, match="class_conditional bounds each"):
+    with pytest.raises(OptionError, match="For classes, use class_conditional"):
         make_certified_pipeline("random_forest", per_label=True).fit(table, labels["art"])
-    with pytest.raises(LabelError, match="0 and 1 alone, got 2"):
+    with pytest.raises(LabelError, match="only 0 and 1, got 2"):
         make_certified_pipeline("random_forest").fit(table, 2 * labels)
     with pytest.raises(ShapeError, match="240 rows, but there are 239"):
         make_certified_pipeline("random_forest").fit(table, labels[1:])

@@ -119,7 +119,7 @@ def test_columns_are_learned_from_a_draw_of_very_many_rows(path, monkeypatch):
     assert streamed.preprocessor_.to_dict() == expected.preprocessor_.to_dict()
     report = expected.verify(source.drop("label"), source["label"])
     assert report.ok
-    assert any("100 drawn of them" in repr(step) for step in report.steps)
+    assert any("of which 100 were drawn" in repr(step) for step in report.steps)
 
 
 def test_a_classifier_alone_says_what_it_needs(path):

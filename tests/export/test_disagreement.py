@@ -113,5 +113,5 @@ def test_the_example_of_the_document_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     exec(compile(code, DOCUMENT.name, "exec"), {})
-    assert capsys.readouterr().out.startswith("With confidence 95 %")
+    assert capsys.readouterr().out.startswith("With 95 % confidence")
     assert "covers this file" in OnnxClassifier(tmp_path / "sign.onnx").metadata.covers

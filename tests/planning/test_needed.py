@@ -120,7 +120,7 @@ def test_confidence_near_one():
         ((-0.1, 0.3), "error must be a rate"),
         ((float("nan"), 0.3), "error must be a rate"),
         ((0.1, float("nan")), "claim must be a rate"),
-        ((0.02, 0.03, 1.0), "confidence must lie"),
+        ((0.02, 0.03, 1.0), "confidence must be"),
         ((0.02, 0.020000001), "more than 1e.10 rows"),
         ((0.0, 1e-12), "more than 1e.10 rows"),
     ],

@@ -129,8 +129,8 @@ def test_a_bound_that_does_not_beat_the_majority_has_a_red_box(make):
     text = " ".join(found.text)
     for sentence in lost.shortcomings:
         assert text.count(sentence) == 2, "under the statement, and in the verdict"
-    assert "does not beat always answering" in text
-    assert "never answered on them: 'yes'" in text
+    assert "is no better than always answering" in text
+    assert "never given as an answer on them: 'yes'" in text
 
 
 def test_the_balanced_error_rate_is_among_the_numbers(make):

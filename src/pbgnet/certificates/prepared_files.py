@@ -56,7 +56,7 @@ def save_prepared(table: PreparedTable, folder: str | os.PathLike[str], *, overw
         If the table is not one of files, or has no preprocessor.
     """
     if not is_source(table.rows.X) or table.inputs.preprocessor is None:
-        raise OptionError("Only tables of files (scan_table) that go through a preprocessor can be cached.")
+        raise OptionError("Only tables read from files (scan_table) with a preprocessor can be cached.")
     facts = table.rows.facts
     arrays = {
         "codes": table.features.codes,
@@ -114,14 +114,14 @@ def load_prepared(
     content = read_json(place / HEAD, _read_head)
     if content["source"] != json.loads(json.dumps(source.identity())):
         raise ChangedSourceError(
-            f"{place} was prepared from other files, other columns, or these files have changed since; "
-            "remove it, and prepare the table again."
+            f"{place} was prepared from other files or columns, or the files have changed since. Remove it "
+            "and prepare the table again."
         )
     arrays = {name: _load(place / f"{name}.npy", content["checksums"][name]) for name in ARRAYS}
     try:
         return _table(content, arrays, source, groups, place)
     except (PBGNetError, TypeError, KeyError) as error:
-        raise DamagedFileError(f"{place} does not hold a prepared table: {error}") from error
+        raise DamagedFileError(f"{place} does not contain a prepared table: {error}") from error
 
 
 def _table(
@@ -140,7 +140,7 @@ def _table(
     vars(table)["features"] = BinnedTable(arrays["codes"], inputs.preprocessor.book_, source.cache_folder)
     vars(table)["truth"] = truth
     if len(table.features) != table.n_rows:
-        raise DamagedFileError(f"there are {len(table.features)} rows of codes for {table.n_rows} labels.")
+        raise DamagedFileError(f"it has codes for {len(table.features)} rows but {table.n_rows} labels.")
     return table
 
 
@@ -156,7 +156,7 @@ def _load(path: Path, checksum: object) -> NDArray[Any]:
     if not path.is_file():
         raise DamagedFileError(f"{path} is missing.")
     if _checksum(path) != checksum:
-        raise DamagedFileError(f"{path} is damaged: its checksum is not the one it was written with.")
+        raise DamagedFileError(f"{path} is damaged: its checksum does not match.")
     found: NDArray[Any] = np.load(path, mmap_mode="c", allow_pickle=False)
     return found
 

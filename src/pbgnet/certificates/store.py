@@ -95,25 +95,42 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
 
 
 def load_model(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedModel:
-    """Load a model from its folder, without executing anything in it. No GPU is needed.
+    """Load a saved network with its certificate; never runs code from the folder, and needs no GPU.
 
-    The files always belong together, even if another process replaces the folder in the meantime.
+    Use it for folders written by `save` of an estimator that trains a network, or by ``pbgnet train``. The
+    result predicts from the raw table, because its preprocessing is part of it. It cannot be fitted again.
+
+    If another process replaces the folder meanwhile, you get the old version or the new one, never a mixture.
 
     Parameters
     ----------
     folder : path
     check : bool, default=True
-        Compare everything with its fingerprint in the certificate. `verify` does not need this, because it
-        compares them step by step.
+        Compare every file with its fingerprint in the certificate.
+
+    Returns
+    -------
+    CertifiedModel
+        With `predict`, `predict_proba` and `certificate`.
 
     Raises
     ------
     DamagedFileError
-        If a file is missing or damaged, or does not match the other files; the message names it.
+        If a file is missing, damaged, or does not match the certificate; the message names it. Also if the
+        folder contains the certificate of a classifier that is not stored, such as a random forest.
 
     Examples
     --------
-    >>> from pbgnet.certificates import load_model
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pbgnet import PBGDClassifier, load_model
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     folder = pathlib.Path(parent) / "model"
+    ...     PBGDClassifier(random_state=0).fit(X, y).save(folder)
+    ...     model = load_model(folder)
+    >>> model.predict(X[:3]).shape
+    (3,)
     >>> load_model("no/such/folder")
     Traceback (most recent call last):
     ...
@@ -161,8 +178,8 @@ def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
     answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
     if len(answers) > LARGEST_JSON:
         raise DomainError(
-            f"The answers on {len(certified.predictions)} rows take more than {LARGEST_JSON // 2**20} "
-            "MiB, which is not read back; certify fewer rows, drawn at random beforehand."
+            f"The answers on {len(certified.predictions)} rows need more than {LARGEST_JSON // 2**20} MiB, "
+            "the largest file that can be read back. Certify fewer rows, drawn at random beforehand."
         )
     for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -216,14 +233,16 @@ def _read_one_version(
                 certified = read(path)
                 problem = certified.mismatch() if check else ""
                 if problem:
-                    raise DamagedFileError(f"{path} is not what its certificate speaks of: {problem}.")
+                    raise DamagedFileError(f"{path} does not match its certificate: {problem}.")
             except (DamagedFileError, OSError):
                 if _standing_files(standing_folder(folder)) == before:
                     raise
             else:
                 if _standing_files(standing_folder(folder)) == before:
                     return certified
-    raise DamagedFileError(f"{folder} was replaced {MOST_READINGS} times while it was read; try again later.")
+    raise DamagedFileError(
+        f"{folder} was replaced {MOST_READINGS} times while it was being read; try again later."
+    )
 
 
 def _standing_files(path: Path) -> list[tuple[int, ...] | None]:
@@ -248,7 +267,8 @@ def _read_model(path: Path) -> CertifiedModel:
     certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
     if not certificate.of_network:
         raise DamagedFileError(
-            f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
+            f"{path} contains a certificate and the answers it counts, but not the classifier itself. Read "
+            "it with pbgnet.certificates.load_predictions, and load the classifier from where you saved it."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
     tensors = read_tensors(path / WEIGHTS, largest_size(certificate))
@@ -268,18 +288,22 @@ def _read_model(path: Path) -> CertifiedModel:
 def _read_predictions(path: Path) -> CertifiedPredictions:
     certificate: Certificate = read_json(path / CERTIFICATE, Certificate.from_dict)
     if certificate.of_network:
-        raise DamagedFileError(f"{path} holds a network with its certificate; read it with load_model.")
+        raise DamagedFileError(
+            f"{path} contains a network with its certificate; read it with pbgnet.load_model."
+        )
     certified: CertifiedPredictions = read_json(
         path / PREDICTIONS, lambda data: CertifiedPredictions.from_dict(data, certificate)
     )
     if (certified.reference is not None) != isinstance(certificate.subject, DisagreementSubject):
-        raise DamagedFileError(f"{path / PREDICTIONS} does not fit its certificate: reference is amiss.")
+        raise DamagedFileError(
+            f"{path / PREDICTIONS} does not match its certificate: the reference is wrong."
+        )
     claim = certificate.expected_loss
     stored, claimed = certified.losses and certified.losses.quantity, claim and claim.quantity
     if stored != claimed:
         raise DamagedFileError(
-            f"{path / PREDICTIONS} does not fit its certificate: it holds {stored or 'no loss'}, where "
-            f"{claimed or 'no loss'} is claimed."
+            f"{path / PREDICTIONS} does not match its certificate: it contains {stored or 'no loss'}, but "
+            f"the certificate is about {claimed or 'no loss'}."
         )
     return certified
 
@@ -301,8 +325,8 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
     size = sum(tensor.nbytes for tensor in tensors.values())
     if size > LARGEST_WEIGHTS - LARGEST_HEADER:
         raise DomainError(
-            f"The weights and row numbers take {size / 2**20:.0f} MiB, and files above "
-            f"{LARGEST_WEIGHTS / 2**20:.0f} MiB are not read back; train a smaller network."
+            f"The weights and row numbers need {size / 2**20:.0f} MiB, and files above "
+            f"{LARGEST_WEIGHTS / 2**20:.0f} MiB cannot be read back; train a smaller network."
         )
     try:
         save_file(tensors, folder / WEIGHTS)

@@ -74,7 +74,7 @@ def build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggregat
                 f"{name} must be float64 of shape {shape}, got {tensor.dtype} of shape {tuple(tensor.shape)}."
             )
         if not bool(torch.isfinite(tensor).all()):
-            raise DamagedFileError(f"{name} holds NaN or infinity.")
+            raise DamagedFileError(f"{name} contains NaN or infinity.")
     parts = [[tensors[f"{part}_{k}"] for k in range(len(shapes))] for part in ("posterior", "prior")]
     members = record.n_members is not None
     return AggregatedNetwork(*parts, intercept=record.intercept, members=members, patches=record.patches)
@@ -85,8 +85,8 @@ def list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArra
     tensor = tensors[name]
     if tensor.dtype != dtype or tensor.ndim != 1:
         raise DamagedFileError(
-            f"{name} must be one list of {str(dtype).removeprefix('torch.')}, got {tensor.dtype} of shape "
-            f"{tuple(tensor.shape)}."
+            f"{name} must be a one-dimensional list of {str(dtype).removeprefix('torch.')}, got "
+            f"{tensor.dtype} of shape {tuple(tensor.shape)}."
         )
     return np.array(tensor.numpy())
 

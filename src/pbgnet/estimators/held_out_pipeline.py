@@ -372,7 +372,13 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False, **about: str | None) -> None:
-        """Write certificate, answers and report, not the classifier; see `CertifiedPredictions.save`."""
+        """Write the certificate, the answers and a report into a folder, but not the classifier.
+
+        Save the classifier yourself, for example with joblib. `pbgnet.certificates.load_predictions` reads
+        the folder back, and `verify` accepts it.
+
+        `about` are `data` and `contact`, as in `CertifiedPredictions.save`.
+        """
         self._require_fitted().save(folder, overwrite=overwrite, **about)
 
     def _require_fitted(self) -> CertifiedPredictions:

@@ -139,7 +139,7 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
         return verify(self._require_certificate(), X, y, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Save the certified model in a folder; `pbgnet.load_model` loads it."""
+        """Write the certified model into a folder; `pbgnet.load_model` reads it back."""
         save_model(self._require_certificate(), folder, overwrite=overwrite)
 
     def _require_certificate(self) -> CertifiedModel:

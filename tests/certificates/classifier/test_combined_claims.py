@@ -176,15 +176,15 @@ def test_a_group_of_labels_that_is_kept_silent_is_caught():
 @pytest.mark.parametrize("asked", [{"max_error": 0.1}, {"coverage": 0.5}])
 def test_several_labels_are_answered_all_or_none(asked):
     """Some classifiers of labels have one probability for each, which are no scores of a row."""
-    with pytest.raises(OptionError, match="one class each"):
+    with pytest.raises(OptionError, match="single class each"):
         make_certified_pipeline("random_forest", **asked).fit(X, Y)
-    with pytest.raises(OptionError, match="one class each"):
+    with pytest.raises(OptionError, match="single class each"):
         certify_selective(labels_by_sign, X, Y, 0.1)
 
 
 def test_sentences_about_groups_come_before_those_about_answered_rows():
-    """Rates in groups are of all their rows; behind the condition "where only ..." they would seem others."""
+    """Rates in groups are of all their rows; behind the condition "if only ..." they would seem others."""
     certificate = COMBINATIONS["abstention and classes"]().certificate
-    places = [certificate.statement.index(part) for part in ("of class 2", "of group 'c'", "where only rows")]
+    places = [certificate.statement.index(part) for part in ("of class 2", "of group 'c'", "if only rows")]
     assert places == sorted(places)
-    assert any("what is asked of these rows" in line for line in certificate.assumptions)
+    assert any("target for answered rows" in line for line in certificate.assumptions)

@@ -55,10 +55,10 @@ def changed(certified, **values):
 def test_the_certificate_says_what_it_rests_on(certified):
     certificate = certified.certificate
     text = " ".join(certificate.assumptions)
-    assert "The rows of the fit were drawn at random, from the seed stated" in text
-    assert "fitted on the 80 prior rows alone" in text
-    assert "the fit is not repeated" in text
-    assert "no cost: the classifier among 2, by cross-validation in 5 folds" in text
+    assert "The prior rows were drawn at random from the set of all rows with the stated seed" in text
+    assert "fitted only on the 80 prior rows" in text
+    assert "The fit is not repeated" in text
+    assert "no cost: the classifier, among 2 candidates, by cross-validation with 5 folds" in text
     assert "It is not stored with this certificate" in certificate.predictors[0]
     assert "a threshold at 0 of no library" in certificate.predictors[0]
     assert (certificate.inputs.n, certificate.n_rows_total) == (120, 200)
@@ -150,7 +150,7 @@ def test_records_that_contradict_themselves_are_refused():
 
 
 def test_split_and_answers_must_fit(certified):
-    with pytest.raises(DomainError, match="needs the split"):
+    with pytest.raises(DomainError, match="A split is needed"):
         CertifiedPredictions(certified.certificate, certified.classes, certified.predictions)
     with pytest.raises(ShapeError, match="as many certified rows"):
         dataclasses.replace(certified, predictions=certified.predictions[1:])

@@ -58,7 +58,7 @@ def test_each_claim_is_its_own_count(data, forest, certified):
     assert certified.classes == tuple(NAMES)
     assert (certified.labels == forest.predict(X)).all()
     assert "in label 'windy'" in certificate.statement
-    assert "Which labels there are was fixed before looking at the certified rows." in certificate.assumptions
+    assert "The set of labels was fixed before looking at the certified rows." in certificate.assumptions
 
 
 def test_without_each_label_less_is_paid(data, forest, certified):
@@ -103,12 +103,12 @@ def test_what_was_saved_is_read_and_verified(data, forest, certified, tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda rows: [row[:2] for row in rows], "rows of 3 numbers"),
-        (lambda rows: [[2, *row[1:]] for row in rows], "0 and 1 alone, got 2"),
+        (lambda rows: [row[:2] for row in rows], "3 numbers per row"),
+        (lambda rows: [[2, *row[1:]] for row in rows], "only 0 and 1, got 2"),
         (lambda rows: [1] * len(rows), "lists of whole numbers"),
         (lambda rows: [[0.5, *row[1:]] for row in rows], "lists of whole numbers"),
         (lambda rows: [[*row] for row in rows[1:]], "an answer, a loss, a score or a class was changed"),
-        (lambda rows: [], "rows of 3 numbers"),
+        (lambda rows: [], "3 numbers per row"),
         (lambda rows: 3, "lists of whole numbers"),
     ],
 )
@@ -126,7 +126,7 @@ def test_damaged_answers_are_refused(certified, tmp_path, change, told):
         (lambda Y: Y[:, 0], ShapeError, r"shape \(200, 3\), got \(200,\)"),
         (lambda Y: Y[:, :2], ShapeError, r"got \(200, 2\)"),
         (lambda Y: Y[1:], ShapeError, r"got \(199, 3\)"),
-        (lambda Y: 0.8 * Y, LabelError, "by a threshold.*got 0.8"),
+        (lambda Y: 0.8 * Y, LabelError, "with a threshold.*got 0.8"),
         (lambda Y: np.where(Y, "yes", "no"), LabelError, "0 and 1, or true and false"),
     ],
 )
@@ -146,10 +146,10 @@ def test_seen_rows_are_refused(data, forest):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"class_conditional": True}, "per_label bounds each"),
-        ({"confusion": True}, "per_label bounds each"),
-        ({"loss": "brier"}, "Hamming loss.*in any case"),
-        ({"classes": ["a", "b", "c"]}, "named by the columns of y"),
+        ({"class_conditional": True}, "use per_label"),
+        ({"confusion": True}, "use per_label"),
+        ({"loss": "brier"}, "Hamming loss.*always"),
+        ({"classes": ["a", "b", "c"]}, "the column names of y"),
     ],
 )
 def test_what_is_for_classes_is_refused(data, forest, options, told):
@@ -159,7 +159,7 @@ def test_what_is_for_classes_is_refused(data, forest, options, told):
 
 def test_what_is_for_labels_is_refused_of_classes(data, forest):
     X, Y = data[1]
-    with pytest.raises(OptionError, match="class_conditional bounds each"):
+    with pytest.raises(OptionError, match="For classes, use class_conditional"):
         certify(lambda X: Y[:, 0], X, Y[:, 0], per_label=True)
 
 
@@ -167,5 +167,5 @@ def test_rows_and_labels_must_match(data, forest):
     X, Y = data[1]
     with pytest.raises(ShapeError, match="200 rows, but there are 199"):
         certify(forest, X, Y[1:])
-    with pytest.raises(DomainError, match="no row to certify"):
+    with pytest.raises(DomainError, match="no rows to certify"):
         certify(forest, X[:0], Y[:0])

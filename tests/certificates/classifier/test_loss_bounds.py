@@ -77,10 +77,10 @@ def test_every_claim_has_its_share_of_delta(data, name, class_conditional, n_sha
     assert claim.value == betting_bound(losses, share, bets)
     assert mean < claim.value < float(chernoff_bound(mean, 120, share)) + 0.01
     assert (certificate.linear_loss is None) == (name != "linear")
-    told = f"; its expected {claim.quantity} is at most {round_up(claim.value)}, all together."
+    told = f"; its expected {claim.quantity} is at most {round_up(claim.value)}, all of this together."
     assert certificate.statement.endswith(told)
-    assert f"dividing delta by {n_shares}: " in " ".join(certificate.assumptions)
-    assert "The loss was settled before these rows were looked at" in " ".join(certificate.assumptions)
+    assert f"Delta is divided by {n_shares} to cover " in " ".join(certificate.assumptions)
+    assert "The loss was chosen before looking at these rows" in " ".join(certificate.assumptions)
     assert claim.quantity in certificate.predictors[-1]
     assert Certificate.from_json(certificate.to_json()) == certificate
     assert verify(certified, x, y, model=Reads(), loss=name).ok
@@ -163,13 +163,17 @@ def test_only_bounds_are_said_to_hold_together(data):
     assert re.search(rf"the classifier is at most 0\.\d+; {loss}$", plain)
     each = statement(Reads(), loss=ones, class_conditional=True)
     balanced = r"so the balanced error rate, the mean over the classes, is at most 0\.\d+"
-    told = rf"it is at most .* of class 0 and at most .* of class 1, {balanced}, all together; {loss}$"
+    told = (
+        rf"it is at most .* of class 0 and at most .* of class 1, {balanced}, all of this together; {loss}$"
+    )
     assert re.search(told, each)
     alone = statement(lambda X: 1 - data[1], loss=gap_of_none)
     told = r"nothing is proved about the error rate of the classifier; its expected loss 'gap_of_none' is"
     assert re.search(rf"{told} at most 0\.\d+\.$", alone)
     both = statement(Reads(), loss="brier")
-    assert re.search(r"at most 0\.\d+; its expected brier loss is at most 0\.\d+, all together\.$", both)
+    assert re.search(
+        r"at most 0\.\d+; its expected brier loss is at most 0\.\d+, all of this together\.$", both
+    )
 
 
 def gap_of_none(model, X, y):
@@ -177,7 +181,7 @@ def gap_of_none(model, X, y):
 
 
 def certify_quietly(*arguments, **options):
-    with pytest.warns(UserWarning, match="repeat another one"):
+    with pytest.warns(UserWarning, match="repeat another row"):
         return certify(*arguments, **options)
 
 
@@ -222,7 +226,7 @@ def test_answers_without_losses_are_written_as_they_always_were(tmp_path):
 
 def test_more_rows_than_could_be_read_back_are_not_saved(certified, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "LARGEST_JSON", 2000)
-    with pytest.raises(DomainError, match=r"The answers on 120 rows take more than .* certify fewer rows"):
+    with pytest.raises(DomainError, match=r"The answers on 120 rows need more than .* Certify fewer rows"):
         certified.save(tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
@@ -242,7 +246,7 @@ def test_more_rows_than_could_be_read_back_are_not_saved(certified, tmp_path, mo
         ({"quantity": "error rate"}, "quantity must look like"),
         ({"quantity": "loss 'linear'"}, "quantity must look like"),
         ({"quantity": "loss 'a' is 0; trust me; 'b'"}, "quantity must look like"),
-        ({"quantity": 3}, "quantity must be a text"),
+        ({"quantity": 3}, "quantity must be a string"),
         ({"quantity": "brier loss"}, "it holds brier loss, where linear loss is claimed"),
         ({"extra": 1}, "unknown key losses.extra"),
     ],

@@ -48,7 +48,7 @@ def test_metrics_and_other_functions_are_refused_before_any_work(data):
         return np.zeros(len(y))
 
     for loss in (brier_score_loss, log_loss, two, named):
-        told = rf"called as loss\(model, X, y\), which {loss.__name__} cannot be.*one number for each row"
+        told = rf"called as loss\(model, X, y\), but {loss.__name__} cannot be.*one number for each row"
         with pytest.raises(OptionError, match=told):
             certify(asked, *data, loss=loss)
     certified = certify(Reads(), *data, loss=far)
@@ -146,9 +146,9 @@ def test_tensors_are_read(data):
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (lambda X: torch.tensor(X, dtype=torch.bfloat16), DtypeError, "that NumPy can read; convert it"),
-        (lambda X: torch.zeros(X.shape, device="meta"), DtypeError, "that NumPy can read; convert it"),
-        (lambda X: np.ma.array(X, mask=X < 0.1), DomainError, "What predict_proba returns is masked in"),
+        (lambda X: torch.tensor(X, dtype=torch.bfloat16), DtypeError, "that NumPy can read. Convert it"),
+        (lambda X: torch.zeros(X.shape, device="meta"), DtypeError, "that NumPy can read. Convert it"),
+        (lambda X: np.ma.array(X, mask=X < 0.1), DomainError, "The result of predict_proba is masked in"),
         (np.ma.array, None, ""),
     ],
 )
@@ -177,7 +177,7 @@ def test_answers_that_numpy_cannot_read_are_refused(data):
         (
             lambda X: torch.zeros(61, device="meta"),
             DtypeError,
-            "What the classifier answers must be an array",
+            "The classifier's answers must be an array",
         ),
         (lambda X: [[0], [0, 1]], ShapeError, "regular array"),
     ):

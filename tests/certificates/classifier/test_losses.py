@@ -122,9 +122,9 @@ class Answers(Reads):
         (lambda X: np.full(X.shape, "0.5"), DtypeError, "must be numbers, got <U3"),
         (lambda X: X * 2, DomainError, "add up to 1.*CalibratedClassifierCV"),
         (lambda X: np.tile([1.5, -0.5], (len(X), 1)), DomainError, "at least 0"),
-        (lambda X: X * np.nan, DomainError, "no probabilities"),
-        (lambda X: X * np.inf, DomainError, "no probabilities"),
-        (lambda X: X * 1.001, DomainError, "no probabilities"),
+        (lambda X: X * np.nan, DomainError, "does not return probabilities"),
+        (lambda X: X * np.inf, DomainError, "does not return probabilities"),
+        (lambda X: X * 1.001, DomainError, "does not return probabilities"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
@@ -146,17 +146,25 @@ def test_what_is_no_probability_is_refused(data, name, answer, error, message):
         (["0.5"] * 120, DtypeError, "must be numbers"),
         ([0.5 + 0j] * 120, DtypeError, "must be numbers"),
         ([0.5] * 118 + [np.nan, np.inf], DomainError, "NaN or infinite on 2 of 120 rows"),
-        ([0.5] * 119 + [3.0], DomainError, r"goes from 0.5 to 3.0. Divide it by .* or cut it off at 1\.$"),
+        (
+            [0.5] * 119 + [3.0],
+            DomainError,
+            r"ranges from 0.5 to 3.0. Divide by .* or clip the values at 1\.$",
+        ),
         (
             [0.5] * 119 + [-0.1],
             DomainError,
-            r"goes from -0.1 to 0.5. Add a constant .*, or cut it off at 0\.$",
+            r"ranges from -0.1 to 0.5. Add a constant .*, or clip the values at 0\.$",
         ),
-        ([3.0] * 119 + [-0.1], DomainError, r"cut it off at 0\. Divide it by .* or cut it off at 1\.$"),
+        (
+            [3.0] * 119 + [-0.1],
+            DomainError,
+            r"clip the values at 0\. Divide by .* or clip the values at 1\.$",
+        ),
         (np.ma.array([0.5] * 120, mask=np.arange(120) < 3), DomainError, "is masked in 3 of 120 places"),
-        (torch.zeros(120, dtype=torch.bfloat16), DtypeError, "that NumPy can read; convert it first"),
-        (torch.zeros(120, device="meta"), DtypeError, "that NumPy can read; convert it first"),
-        ([torch.zeros((), requires_grad=True)] * 120, DtypeError, "that NumPy can read; convert it first"),
+        (torch.zeros(120, dtype=torch.bfloat16), DtypeError, "that NumPy can read. Convert it first"),
+        (torch.zeros(120, device="meta"), DtypeError, "that NumPy can read. Convert it first"),
+        ([torch.zeros((), requires_grad=True)] * 120, DtypeError, "that NumPy can read. Convert it first"),
     ],
 )
 def test_what_is_no_loss_is_refused(data, answer, error, message):
@@ -181,7 +189,7 @@ def test_losses_without_a_proper_name_are_refused(data):
     with pytest.raises(UnknownNameError, match=r"Unknown loss 'brire'; choose one of brier, linear.*'brier'"):
         certify(Reads(), *data, loss="brire")
     for loss, name in ((lambda *_: 0, "<lambda>"), (linear, "linear"), (größe, "größe"), (Callable(), "")):
-        with pytest.raises(OptionError, match=f"cannot be '{name}': write a function with def"):
+        with pytest.raises(OptionError, match=f"cannot be '{name}'. Write the loss as a function with def"):
             certify(Reads(), *data, loss=loss)
     with pytest.raises(DtypeError, match=r"one of linear, brier or a function .* got list"):
         certify(Reads(), *data, loss=["linear"])
@@ -192,7 +200,9 @@ def test_classifiers_without_probabilities_are_refused(data):
     nameless = Reads()
     del nameless.classes_
     nameless.predict, nameless.predict_proba = Reads().predict, Reads().predict_proba
-    calibrate = "no predict_proba: fit it so .* probability=True or by scikit-learn's CalibratedClassifierCV"
+    calibrate = (
+        "no predict_proba: fit it with probability=True .* wrap it in scikit-learn's CalibratedClassifierCV"
+    )
     for model, lacking in (
         (Reads().predict, "method has no predict_proba: pass the fitted classifier itself"),
         (SVC().fit(x, y), f"SVC has {calibrate}"),
@@ -200,7 +210,7 @@ def test_classifiers_without_probabilities_are_refused(data):
         (lambda X: Reads().predict(X), f"function has {calibrate}"),
         (nameless, "Reads has no classes_, which names the columns of predict_proba: set it"),
     ):
-        told = f"The brier loss needs probabilities, and {lacking}, or pass a function loss"
+        told = f"The brier loss needs probabilities, but {lacking}, or pass a function loss"
         with pytest.raises(OptionError, match=told):
             certify(model, *make_data(seed=1), loss="brier")
     # A function may do without.
@@ -213,7 +223,9 @@ def lambda_free(model, X, y):
 
 def test_labels_without_a_probability_are_refused(data):
     x, y = data
-    with pytest.raises(LabelError, match=r"y holds the label 2.*classes_ are 0, 1. Write the labels alike"):
+    with pytest.raises(
+        LabelError, match=r"y contains the label 2.*classes_ are 0, 1. Write the labels alike"
+    ):
         certify(Reads(), x, np.where(np.arange(120) == 5, 2, y), loss="linear")
 
 

@@ -79,7 +79,7 @@ def test_without_scores_the_message_says_what_to_pass():
         ([0.1, np.inf], DomainError, "NaN or infinite"),
         ([0.1, 0.2, 0.3], ShapeError, "each of the 2 rows"),
         (0.5, ShapeError, "each row"),
-        ([[0.1, 0.2], [0.3, 0.4]], ShapeError, "ahead of the second"),
+        ([[0.1, 0.2], [0.3, 0.4]], ShapeError, "lead of the first over the second"),
         (["a", "b"], DtypeError, "numbers"),
         (np.ma.array([0.1, 0.2], mask=[True, False]), DomainError, "mask"),
     ],
@@ -98,7 +98,7 @@ def test_ranks_are_refused_because_they_depend_on_other_rows():
     def ranks(model, X):
         return np.argsort(np.argsort(X[:, 0]))
 
-    with pytest.raises(UncertifiedError, match="every second row"):
+    with pytest.raises(UncertifiedError, match="every other row"):
         check_scores_of_rows(measured(None, X, ranks), ranks, None, X)
 
 
@@ -106,5 +106,5 @@ def test_damaged_files_are_refused():
     for content in ({"quantity": "margin"}, {"quantity": "margin", "values": ["a"]}, []):
         with pytest.raises(DamagedFileError):
             RowScores.from_dict(content)
-    with pytest.raises(DomainError, match="no score of the name"):
+    with pytest.raises(DomainError, match="no score named"):
         RowScores("margin; rm", np.ones(2))

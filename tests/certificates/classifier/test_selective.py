@@ -188,7 +188,7 @@ def test_nothing_certified_is_said_and_answers_no_row(model, data):
     certificate = certified.certificate
     assert certificate.threshold is None
     assert certificate.answered_share == 0.0
-    assert "at no threshold of the score" in certificate.statement
+    assert "no threshold of the score" in certificate.statement
     assert "Answers no rows" in certificate.summary
     assert set(certified.predict_or_abstain(model, data[2][:40])) == {None}
     assert verify(certified, data[2][:40], data[3][:40], model=model).ok

@@ -175,9 +175,9 @@ def test_rows_that_were_seen_are_refused(network, fitted):
 
 def test_faults_in_a_late_batch_are_told(fitted):
     frame, y = make_frame()
-    with pytest.raises(UncertifiedError, match="every second row"):
+    with pytest.raises(UncertifiedError, match="every other row"):
         certify(fitted, FakeSource(frame), y, loss=rank)
-    with pytest.raises(UncertifiedError, match="every second row"):
+    with pytest.raises(UncertifiedError, match="every other row"):
         certify_selective(fitted, FakeSource(frame), y, error=0.3, scores=rank, thresholds=[0.5])
     calls = iter(range(100))
     with pytest.raises(ShapeError, match="one label for each of the 150 rows"):

@@ -13,7 +13,7 @@ from pbgnet.certificates import certify, certify_by_disagreement, describe_data,
 from pbgnet.certificates.classifier.losses import NAMED_LOSSES
 from pbgnet.exceptions import OptionError, UncertifiedError
 
-IN_PLACE = "changed the rows or their labels in place.* let it work on a copy"
+IN_PLACE = "changed the rows or their labels in place.* Make it work on a copy"
 
 
 def make_data(n=61):
@@ -235,7 +235,7 @@ def test_losses_that_look_at_other_rows_are_refused(data):
 
     for loss in (scaled, centred, previous, chance, cancels):
         told = (
-            rf"On every second row alone, the loss '{loss.__name__}' of a row differs by .*not on other rows"
+            rf"With every other row only, the loss '{loss.__name__}' of a row changes by .*not on other rows"
         )
         with pytest.raises(UncertifiedError, match=told):
             certify(Reads(), x, y, loss=loss)
@@ -246,7 +246,7 @@ def test_losses_that_look_at_other_rows_are_refused(data):
             return p / p.sum(axis=1, keepdims=True)
 
     for name in NAMED_LOSSES:
-        with pytest.raises(UncertifiedError, match=f"the {name} loss of a row differs"):
+        with pytest.raises(UncertifiedError, match=f"the {name} loss of a row changes"):
             certify(Batch(), x, y, loss=name)
 
 
@@ -256,7 +256,7 @@ def test_losses_of_other_batches_may_be_rounded_otherwise(data, by, refused):
         return np.clip(far(model, X, y) + by * (len(y) < 61), 0, 1)
 
     if refused:
-        with pytest.raises(UncertifiedError, match="coarser than float32"):
+        with pytest.raises(UncertifiedError, match="less precise than float32"):
             certify(Reads(), *data, loss=rounded)
     else:
         assert certify(Reads(), *data, loss=rounded).losses.values.size == 61
@@ -272,11 +272,11 @@ def test_losses_that_cannot_be_had_of_some_rows_are_refused(data):
     def captured(model, X, labels):
         return (model.predict_proba(X)[:, 1] - y) ** 2
 
-    with pytest.raises(UncertifiedError, match=r"cannot be had.*not on other rows.*the 31 rows, got 61"):
+    with pytest.raises(UncertifiedError, match=r"cannot be computed.*not on other rows.*the 31 rows, got 61"):
         certify(Reads(), x, y, loss=stored)
     with pytest.raises(ValueError, match="broadcast") as caught:  # as it was raised, with a note
         certify(Reads(), x, y, loss=captured)
-    assert "On every second row alone, the loss 'captured' cannot be had" in caught.value.__notes__[0]
+    assert "With every other row only, the loss 'captured' cannot be computed" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_rows_of_mixed_lists_stay_as_they_are():
 
 
 def test_what_is_assumed_of_a_loss_is_stated(data):
-    sentence = "The loss of a row depends on that row, its label and the classifier alone, not on other rows."
+    sentence = "The loss of a row depends only on that row, its label and the classifier, not on other rows."
     assert sentence in certify(Reads(), *data, loss="brier").certificate.assumptions
     assert sentence not in certify(Reads(), *data).certificate.assumptions
 

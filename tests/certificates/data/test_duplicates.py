@@ -25,7 +25,7 @@ def test_rows_may_repeat_those_of_another_table():
 def test_rows_that_are_equal_to_six_digits_are_told_from_copies():
     X = np.array([[1.0, -3.25], [1.0 + 1e-9, -3.25], [1.0 + 1e-4, -3.25], [1.0, -3.25]])
     near = row_fingerprints(X, rounding="six digits")
-    said = "1 more equal another to six digits: that they are draws of their own is taken on trust"
+    said = "1 more row equals another to six digits; taken on trust: they are separate draws"
     assert note_on_near_copies(near, count_duplicates(row_fingerprints(X))) == said
     assert note_on_near_copies(near[1:3], 0) == ""
     assert note_on_near_copies(near[1:3], 0, near[:1]) == said

@@ -186,7 +186,7 @@ def test_split_and_json_and_strangers():
     assert fingerprint_json({"a": [1.0, None]}) == fingerprint_json({"a": [1.0, None]})
     assert fingerprint_json([1]) != fingerprint_json([1.0])
     assert fingerprint_tensors([torch.ones(2, 1)]) != fingerprint_tensors([torch.ones(1), torch.ones(1)])
-    with pytest.raises(DtypeError, match="Only numbers"):
+    with pytest.raises(DtypeError, match="Only arrays of numbers"):
         fingerprint_array(np.array(["a"]))
 
 

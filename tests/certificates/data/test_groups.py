@@ -51,7 +51,7 @@ def test_no_groups_are_none():
 
 
 def test_bad_groups_are_named():
-    with pytest.raises(ShapeError, match="'nosuch', which the table has not: its columns are 'sex'"):
+    with pytest.raises(ShapeError, match="no column 'nosuch' to read the groups from: its columns are 'sex'"):
         Groups.of("nosuch", TABLE)
     with pytest.raises(ShapeError, match="have no names"):
         Groups.of("sex", np.zeros((3, 1)))

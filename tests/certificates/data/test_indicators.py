@@ -110,7 +110,7 @@ def test_outputs_answer_for_labels():
     assert again.fingerprint() == inputs.fingerprint()
     with pytest.raises(OptionError, match="temperature"):
         Inputs(inputs.classes, code=LabelCode(3), temperature=2.0)
-    with pytest.raises(ShapeError, match="2 labels, but 3 names"):
+    with pytest.raises(ShapeError, match="2 labels but 3 names"):
         Inputs(inputs.classes, code=LabelCode(2))
     with pytest.raises(ShapeError):
         inputs.truth(Y[:, :2])
@@ -119,5 +119,5 @@ def test_outputs_answer_for_labels():
 def test_labels_need_no_code():
     assert code_for(target_values(Y), "auto", 3) == LabelCode(3)
     assert code_for(target_values([0, 1]), "auto", 2).n_outputs == 1
-    with pytest.raises(OptionError, match="need no code"):
+    with pytest.raises(OptionError, match="do not need a code"):
         code_for(target_values(Y), "hadamard", 3)

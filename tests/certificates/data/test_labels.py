@@ -26,8 +26,8 @@ def test_two_different_classes_are_needed(classes):
 
 
 def test_unknown_labels_are_named():
-    with pytest.raises(LabelError, match=r"y holds the unknown label 'maybe'; known are 'no', 'yes'"):
-        Classes(("no", "yes")).places(["no", "maybe"], "y holds")
+    with pytest.raises(LabelError, match=r"y contains the unknown label 'maybe'; known are 'no', 'yes'"):
+        Classes(("no", "yes")).places(["no", "maybe"], "y contains")
     np.testing.assert_array_equal(Classes((0, 1)).places(np.array([0.0, 1.0])), [0, 1])
     with pytest.raises(LabelError):
         Classes((0, 1)).places(["0", "1"])
@@ -47,9 +47,9 @@ def test_labels_come_back_as_they_were(labels):
 
 def test_classes_are_gathered_in_order():
     assert Classes.of(["b", "a"], None, ["c", "a"]).labels == ("a", "b", "c")
-    with pytest.raises(LabelError, match="differ in kind: text and whole numbers"):
+    with pytest.raises(LabelError, match="of different kinds: text and whole numbers"):
         Classes.of(["b"], [1])
-    with pytest.raises(LabelError, match=r"numbers with decimals, such as 0\.7, where the labels are whole"):
+    with pytest.raises(LabelError, match=r"numbers with decimals, such as 0\.7, but the labels are whole"):
         Classes((0, 1)).places([0.7, 0.1], "The classifier answers with")
 
 
@@ -64,7 +64,7 @@ def test_whole_numbers_that_do_not_fit_are_refused_rather_than_wrapped():
         [2**63, 2**63 + 1, -1],  # NumPy makes float64 of them
         [-(2**63) - 1, 0],
     ):
-        with pytest.raises(LabelError, match=r"64 bits with a sign.*as text"):
+        with pytest.raises(LabelError, match=r"signed 64-bit.*as text"):
             label_values(labels)
         with pytest.raises(LabelError, match="64 bits"):
             fingerprint_labels(labels)

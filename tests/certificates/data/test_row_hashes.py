@@ -211,5 +211,5 @@ def test_near_rows_share_no_hash(values, n_columns):
 def test_a_table_with_other_rows_than_it_says_is_refused():
     source = CutSource(np.array([[1.0], [2.0]]))
     source.shape = (3, 1)
-    with pytest.raises(ShapeError, match="said to have 3 rows, but 2 were read"):
+    with pytest.raises(ShapeError, match="should have 3 rows, but 2 were read"):
         row_fingerprints(source)

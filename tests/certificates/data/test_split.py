@@ -29,9 +29,11 @@ def test_prior_rows_are_drawn_without_repetition(n, fraction, count):
 def test_the_split_can_be_checked_before_training():
     with pytest.raises(PriorLeakageError, match="for example row 2"):
         Split([1, 2], [2, 3])
-    with pytest.raises(DomainError, match="prior_rows names a row twice, row 1"):
+    with pytest.raises(DomainError, match="prior_rows contains row 1 twice"):
         Split([2, 1, 1], [3])
-    with pytest.raises(DomainError, match="certified_rows names row 9, but the table ends with row 8"):
+    with pytest.raises(
+        DomainError, match="certified_rows contains row 9, but the last row of the table is 8"
+    ):
         Split([0], [9]).check_within(9)
     split = Split([0], [8])
     split.check_within(9)
@@ -39,13 +41,13 @@ def test_the_split_can_be_checked_before_training():
 
 
 def test_rows_that_are_no_rows_are_refused():
-    with pytest.raises(DtypeError, match=r"prior_rows must hold indices of rows.*np\.flatnonzero"):
+    with pytest.raises(DtypeError, match=r"prior_rows must contain row indices.*np\.flatnonzero"):
         Split([True, False], [2])
-    with pytest.raises(ShapeError, match="certified_rows must be one list of indices"):
+    with pytest.raises(ShapeError, match="certified_rows must be a one-dimensional list of row indices"):
         Split([], [[2]])
-    with pytest.raises(DomainError, match="certified_rows must count from 0, got -1"):
+    with pytest.raises(DomainError, match="certified_rows must not contain negative indices, got -1"):
         Split([], [-1])
-    with pytest.raises(DomainError, match="no row to certify"):
+    with pytest.raises(DomainError, match="no rows to certify"):
         Split([1], [])
     with pytest.raises(ValueError, match="read-only"):
         Split([1], [2]).certified_rows[0] = 1
@@ -66,9 +68,9 @@ def test_the_rest_of_a_table_is_certified():
     for none in (Split.of_table(table_of(3)), Split.of_table(table_of(3), [])):
         assert none.certified_rows.tolist() == [0, 1, 2]
         assert none.record == SplitRecord("none")
-    with pytest.raises(DomainError, match="Found 1 sample: the prior and the certificate each need one"):
+    with pytest.raises(DomainError, match="Found 1 sample: at least one is needed for the prior"):
         Split.of_table(table_of(1), None, 0.5)
-    with pytest.raises(DomainError, match="prior_rows must lie between 0 and 4"):
+    with pytest.raises(DomainError, match="prior_rows must be between 0 and 4"):
         Split.of_table(table_of(5), [5])
     with pytest.raises(DomainError, match="Every row is a prior row"):
         Split.of_table(table_of(2), [0, 1])
@@ -81,10 +83,10 @@ def test_a_record_that_contradicts_the_rows_is_named():
     drawn, rows = SplitRecord("drawn", seed=3, fraction=0.25), draw_prior_rows(*numbered(8), 0.25, 3)
     rest = np.setdiff1d(np.arange(8), rows)
     assert problem(rows, rest, drawn) == problem(rows[::-1], rest, drawn) == ""
-    assert "not those that seed 3 draws from 9 rows" in problem(rows, rest, drawn, 9)
-    assert "not those that seed 3 draws" in problem(rest[:2], rows, drawn)
-    assert "said to be 'none', but there are 2 prior rows" in problem(rows, rest, SplitRecord("none"))
-    assert "said to be 'given', but there are 0 prior rows" in problem([], range(8), SplitRecord("given"))
+    assert "not the ones that seed 3 draws from 9 rows" in problem(rows, rest, drawn, 9)
+    assert "not the ones that seed 3 draws" in problem(rest[:2], rows, drawn)
+    assert "should be 'none', but there are 2 prior rows" in problem(rows, rest, SplitRecord("none"))
+    assert "should be 'given', but there are 0 prior rows" in problem([], range(8), SplitRecord("given"))
     assert problem([], range(7), SplitRecord("given")) == "", "the user may leave rows out"
     assert problem([], range(8), SplitRecord("none")) == problem(rows, rest, SplitRecord("given")) == ""
 
@@ -93,7 +95,7 @@ def test_rows_that_nobody_vouches_for_are_missed():
     for record in (SplitRecord("none"), SplitRecord("drawn", seed=3, fraction=0.25)):
         split = Split([], range(7), record)
         assert split.n_left_out(8) == 1
-        assert "1 rows of the table are neither prior nor certified" in split.left_out_problem(8)
+        assert "1 rows of the table are neither prior rows nor certified rows" in split.left_out_problem(8)
         assert split.left_out_problem(7) == ""
     assert Split([0], range(2, 8), SplitRecord("given")).left_out_problem(8) == ""
 

@@ -98,7 +98,7 @@ def test_a_verification_is_a_list_with_ticks_and_failures_first():
 
     changed = np.array(y)
     changed[0] = next(label for label in y if label != y[0])
-    failed = verify(model, X, changed)
+    failed = verify(model, X, changed, every_step=True)
     page = failed._repr_html_()
     assert "pbgnet-bad" in page.split("<style>")[0]
     assert page.count('aria-label="failed"') == len(failed.failures) > 0

@@ -56,7 +56,7 @@ def test_everything_that_should_be_there_is_there(model):
     assert [claim["route"] for claim in data["claims"]] == ["seeger", "doubled"]
     assert {claim["delta"] for claim in data["claims"] + data["alternatives"]} == {0.05}
     assert len({(c["route"], str(c["settings"])) for c in data["claims"] + data["alternatives"]}) == 8
-    assert "had it been chosen beforehand" in data["comparison"]
+    assert "if it had been chosen in advance" in data["comparison"]
     assert "sign network" in data["predictors"][-1]
     assert subject["prior"]["how"] == "pretrained"
     assert subject["preprocessing"]["status"] == "inside"
@@ -228,7 +228,7 @@ def test_the_sentence_speaks_plainly(model):
         ]
         return dataclasses.replace(model.certificate, confidence=confidence, claims=claims).statement
 
-    assert statement(0.999, 10, 0.2, 0.4).startswith("With confidence 99.9 %, over the draw of the 10 ")
+    assert statement(0.999, 10, 0.2, 0.4).startswith("With 99.9 % confidence over the draw of the 10 ")
     assert "so the error rate of its vote is at most 0.4001." in statement(0.5, 10, 0.2, 0.4)
     assert statement(0.95, 10, 0.6, 1.0).endswith(
         "0.6000, which says nothing about the error rate of its vote."
@@ -251,13 +251,13 @@ def test_the_assumptions_name_what_the_proof_rests_on(model):
     assert "At most 9 priors" in words
     assert "never saw a certified row" in words
     assert "outside the proof" in words
-    assert "(a scaler)." in words
-    assert "not of the plain sign network" in words
-    assert "rows of the prior were" not in words
+    assert "Description: a scaler." in words
+    assert "not about the plain sign network" in words
+    assert "prior rows were" not in words
     given = " ".join(assumptions(1, "pretrained", "none", "", "given"))
-    assert "chosen by the user, who vouches that this was done without looking at anything in the" in given
-    assert "neither features nor labels: a choice by what they hold breaks the certificate." in given
-    assert "rows of the prior were drawn at random" in " ".join(assumptions(1, "zero", "none", "", "drawn"))
+    assert "chosen by the user, who vouches that this was done without looking at the features or" in given
+    assert "Choosing them by their values invalidates the certificate." in given
+    assert "prior rows were drawn at random" in " ".join(assumptions(1, "zero", "none", "", "drawn"))
 
 
 def test_records_check_what_they_are_given():
@@ -266,10 +266,10 @@ def test_records_check_what_they_are_given():
     with pytest.raises(DomainError, match="status must be one of"):
         PreprocessingRecord("some")
     for options in ({"seed": 3}, {"fraction": 0.5}, {}):
-        with pytest.raises(DomainError, match=r"A split that is 'drawn' needs its (seed|fraction)"):
+        with pytest.raises(DomainError, match=r"A 'drawn' split needs its (seed|fraction)"):
             SplitRecord("drawn", **options)
     for how in ("given", "none"):
-        with pytest.raises(DomainError, match=f"A split that is '{how}' has no fraction"):
+        with pytest.raises(DomainError, match=f"A '{how}' split has no fraction"):
             SplitRecord(how, fraction=0.5)
     with pytest.raises(DomainError, match="fraction must be below 1"):
         SplitRecord("drawn", seed=0, fraction=1.0)

@@ -69,7 +69,7 @@ def test_the_largest_cell_is_named():
     cells = [*claims_of([1, 7], answered="'x'"), *claims_of([2], answered="'y'")]
     told = told_of_cells(cells, round_up)
     assert "each of the 3 pairs" in told
-    assert f"by {round_up(cells[1].value)} at most (class 'c1', answered 'x')" in told
+    assert f"by at most {round_up(cells[1].value)} (class 'c1' answered with 'x')" in told
 
 
 @pytest.mark.parametrize(("distance", "words"), [(1, "twice the kl bound"), (0.5, "4 times the kl bound")])

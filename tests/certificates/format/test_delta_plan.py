@@ -32,18 +32,20 @@ def test_dozens_of_one_kind_are_one_line():
     plan = certify(Reads((0, 1, 2)), x, y, confusion=True, groups=np.arange(90) % 5).certificate.delta_plan
     lines = dict(plan.lines)
     assert lines["10 limits of the error rate in groups"] == "0.0025 each"
-    assert lines["rows of class 0 answered 1"] == "0.0025"  # half of delta each, for ten claims and for ten
+    assert (
+        lines["rows of class 0 answered with 1"] == "0.0025"
+    )  # half of delta each, for ten claims and for ten
     assert len(plan.lines) == 1 + 3 + 6 + 1
 
 
 @pytest.mark.parametrize(
     ("terms", "subjects"),
     [
-        ({"certificate": "seeger"}, ["expected linear loss and with it error rate over all rows"]),
+        ({"certificate": "seeger"}, ["expected linear loss, which also covers the error rate over all rows"]),
         ({"certificate": "held-out"}, ["error rate over all rows"]),
         (
             {"certificate": "auto"},
-            ["error rate over all rows", "the same by the other of the routes vote and held-out"],
+            ["error rate over all rows", "the same by the other of the certificate types vote and held-out"],
         ),
     ],
 )

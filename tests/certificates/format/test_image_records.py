@@ -61,10 +61,10 @@ def test_the_geometry_comes_back(folder):
 @pytest.mark.parametrize(
     ("sizes", "told"),
     [
-        ((15, (8,), True), "as many numbers"),
+        ((15, (8,), True), "as many features"),
         ((16, (8,), False), "intercept"),
-        ((16, (7,), True), "4 positions"),
-        ((16, (), True), "4 positions"),
+        ((16, (7,), True), "4 patch positions"),
+        ((16, (), True), "4 patch positions"),
     ],
 )
 def test_sizes_must_fit(sizes, told):

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pbgnet.certificates.format.numbers import percent_up
 from tests.certificates.conftest import make_learned
+
+from pbgnet.bounds import percent_up
 
 
 @given(st.floats(1e-9, 1.0))

@@ -82,12 +82,12 @@ def test_outputs_near_zero_are_counted_as_ties_and_as_errors():
 @pytest.mark.parametrize(
     ("x", "y", "error", "message"),
     [
-        (torch.zeros(2, 4), torch.ones(2), ShapeError, "rows of 3 features"),
+        (torch.zeros(2, 4), torch.ones(2), ShapeError, "rows with 3 features"),
         (torch.zeros(2, 3), torch.ones(3), ShapeError, "2 rows but labels of shape"),
         (torch.zeros(2), torch.ones(2), ShapeError, "of shape \\(n, d\\)"),
         ([[1.0, 2.0, 3.0]], torch.ones(1), ShapeError, "got list"),
         (torch.zeros(2, 3), torch.tensor([0, 2]), LabelError, "places among 2 classes"),
-        (torch.zeros(0, 3), torch.zeros(0), DomainError, "no row to certify"),
+        (torch.zeros(0, 3), torch.zeros(0), DomainError, "no rows to certify"),
         (torch.full((1, 3), torch.nan), torch.ones(1), DomainError, "Impute or drop"),
     ],
 )
@@ -103,7 +103,7 @@ def test_only_a_single_aggregated_network_is_certified(problem):
         evaluated(replicas, x, y)
     *hidden, last = (weight.detach() for weight in network.weights)
     several = AggregatedNetwork([*hidden, last.expand(3, -1)])
-    with pytest.raises(ShapeError, match="has 3 outputs, but the code of 2 classes needs 1"):
+    with pytest.raises(ShapeError, match="has 3 outputs, but the code for 2 classes needs 1"):
         evaluated(several, x, y)
     with pytest.raises(DtypeError, match="got SignNetwork"):
         evaluated(network.sign_network(), x, y)

@@ -59,11 +59,11 @@ def test_rows_in_other_forms_give_the_same():
         np.testing.assert_allclose(model.decision_function(form), expected, rtol=0, atol=1e-15)
     with pytest.raises(ShapeError, match="has no column 'b'"):
         model.predict(frame[["a"]])
-    with pytest.raises(ShapeError, match="rows of 2 features"):
+    with pytest.raises(ShapeError, match="rows with 2 features"):
         model.predict(X[:, :1])
-    with pytest.raises(DtypeError, match="holds text"):
+    with pytest.raises(DtypeError, match="contains text"):
         model.predict(frame.astype(str))
-    with pytest.raises(DtypeError, match="takes numbers"):
+    with pytest.raises(DtypeError, match="expects numbers"):
         model.predict(X.astype(str))
     with pytest.raises(DomainError, match="Impute"):
         model.predict(X * np.nan)

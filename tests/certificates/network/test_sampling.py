@@ -36,11 +36,11 @@ class TestSampledRisk:
         assert (certificate.network.aggregation.n_samples, certificate.network.aggregation.seed) == (20, 3)
         assert "the draws of the sampled risk" in " ".join(certificate.assumptions)
         head = (
-            "With confidence 95 %, over the draw of the 300 certified rows and of the 20 sign vectors per row"
+            "With 95 % confidence over the draw of the 300 certified rows and of the 20 sign vectors per row"
         )
         assert certificate.statement.startswith(f"{head}, the expected linear loss")
         assert any(
-            "The seed of the sign vectors, 3, was fixed beforehand" in s for s in certificate.assumptions
+            "The seed of the sign vectors, 3, was fixed in advance" in s for s in certificate.assumptions
         )
         assert certificate.linear_loss.value > exact.certificate.linear_loss.value
         sampled = certificate.linear_loss.evidence.empirical_risk
@@ -76,7 +76,7 @@ class TestSampledRisk:
         assert np.std(draws) < 0.01
 
     def test_what_cannot_be_sampled_is_refused(self):
-        with pytest.raises(UncertifiedError, match=r"one hidden layer only: with more than one.*biased"):
+        with pytest.raises(UncertifiedError, match=r"one hidden layer: with more than one.*biased"):
             make_learned(hidden=(3, 2), **self.OPTIONS)
         with pytest.raises(UncertifiedError, match="nothing to draw"):
             make_learned(**self.OPTIONS)
@@ -85,14 +85,14 @@ class TestSampledRisk:
                 make_learned(hidden=(3,), certificate=certificate, **self.OPTIONS)
         with pytest.raises(OptionError, match="needs a seed"):
             make_learned(hidden=(3,), aggregation="monte_carlo", n_samples=3)
-        with pytest.raises(OptionError, match="belong to aggregation='monte_carlo'"):
+        with pytest.raises(OptionError, match="only for aggregation='monte_carlo'"):
             make_learned(hidden=(3,), seed=3)
         with pytest.raises(UnknownNameError, match="aggregation of a certificate"):
             make_learned(hidden=(3,), aggregation="enumeration")
 
     def test_the_draws_are_not_those_the_prior_was_made_of(self, build):
         options = self.OPTIONS | {"seed": 7}
-        with pytest.raises(DomainError, match="drawn from seed 7, and so is the prior; give"):
+        with pytest.raises(DomainError, match="both drawn from seed 7; give"):
             build("random", **options)
         build("zero", **options)
         model, x, y = build("random", **self.OPTIONS)

@@ -47,7 +47,7 @@ def test_the_claims_are_in_its_own_certificate(fitted):
         "rate of unanswered rows",
     ]
     assert certificate.answered_error_rate.value == 0.06
-    assert any("thresholds of an answer" in told for told in certificate.choices.on_prior_rows)
+    assert any("thresholds for answering" in told for told in certificate.choices.on_prior_rows)
     assert sum(claim.delta for claim in certificate.claims) == pytest.approx(0.05)
 
 

@@ -278,7 +278,7 @@ def test_majority_and_labels_never_answered(table):
     model = certified((X, Y, silent))
     certificate = model.certificate
     assert certificate.inputs.never_answered == ("'rare'",)
-    assert "A label of certified rows is never answered" in certificate.shortcomings[-1]
+    assert "A label that certified rows have is never given as an answer" in certificate.shortcomings[-1]
     assert certificate.inputs.n_errors == N - N_PRIOR  # a tie is an error
     more = 2 * Y[:N_PRIOR].sum(axis=0) > N_PRIOR
     told = " and ".join(repr(name) for name, frequent in zip(NAMES, more, strict=True) if frequent)
@@ -303,10 +303,10 @@ def test_what_is_for_classes_is_refused_for_labels(table):
             certified(table, **options)
     with pytest.raises(OptionError, match="held-out"):
         certified(table, "vote", per_label=True)
-    with pytest.raises(OptionError, match="need no code"):
+    with pytest.raises(OptionError, match="do not need a code"):
         certified(table, code="hadamard")
     network = AggregatedNetwork([torch.tensor(weights[:1])], intercept=False)
-    with pytest.raises(OptionError, match="class_conditional bounds each"):
+    with pytest.raises(OptionError, match="For classes, use class_conditional"):
         certify_network(
             network,
             X,
@@ -318,7 +318,7 @@ def test_what_is_for_classes_is_refused_for_labels(table):
             certificate="held-out",
             per_label=True,
         )
-    with pytest.raises(ShapeError, match="2 labels, but 3 names"):
+    with pytest.raises(ShapeError, match="2 labels but 3 names"):
         certified((X, Y[:, :2], weights))
     with pytest.raises(ShapeError, match="outputs"):
         certified((X, Y, weights[:2]))
@@ -359,5 +359,5 @@ def test_a_sampled_risk_is_that_of_all_labels(table):
 
 def test_a_disagreement_is_between_answers_of_one_class(table, models):
     X, *_ = table
-    with pytest.raises(OptionError, match="several labels; certify counts"):
+    with pytest.raises(OptionError, match="several labels cannot be compared"):
         certify_by_disagreement(models["held-out"], lambda rows: rows[:, 0] > 0, X + 1.0)

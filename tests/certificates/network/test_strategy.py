@@ -66,7 +66,7 @@ def test_auto_deploys_what_has_the_smaller_bound():
     assert certificate.error_rate.value == clopper_pearson_bound(
         n_errors, N_LEARNED // 2, split_delta(0.05, 2)
     )
-    assert "the prior's vote, which is what is deployed," in certificate.statement
+    assert "the deployed classifier (the prior's vote)" in certificate.statement
     assert "not kept" in certificate.predictors[0]
     assert {claim.predictor for claim in certificate.alternatives} == {
         "discarded aggregate",
@@ -157,7 +157,7 @@ def test_the_vote_is_bounded_by_its_own_loss():
     )
     assert plain <= claim.value <= plain * (1 + 1e-5)
     assert claim.value >= claim.evidence.empirical_risk / vote_quantile(T, k)
-    told = f"in the vote, {T}, and that it is a loss if at most {k} are right"
+    told = f"in the vote, {T}, and the rule that a row is lost if at most {k} of them are right"
     assert told in " ".join(model.certificate.assumptions)
 
 
@@ -269,7 +269,7 @@ def test_class_conditional_bounds_of_a_network():
 def test_a_class_with_one_certified_row_is_refused():
     _, _, y = make_learned()
     rows = np.r_[np.flatnonzero(y == "no")[-50:], np.flatnonzero(y == "yes")[-1:]]
-    with pytest.raises(LabelError, match=r"Class 'yes' has 1 certified rows.*at least 2 of each class"):
+    with pytest.raises(LabelError, match=r"Class 'yes' has 1 certified rows.*at least 2 in each class"):
         make_learned(
             class_conditional=True, certified_rows=rows, prior_rows=range(100), prior=PriorRecord("given")
         )

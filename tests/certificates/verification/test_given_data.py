@@ -106,7 +106,7 @@ def test_the_very_data_given_to_fit_pass_in_any_form():
         np.testing.assert_array_equal(model.predict(table), y)
     again = certify_network(network, x.astype(object), y[:, None], certified_rows=range(60), **options)
     assert again.certificate.fingerprints == model.certificate.fingerprints
-    with pytest.raises(DtypeError, match="takes numbers"):
+    with pytest.raises(DtypeError, match="expects numbers"):
         model.predict(np.array([[1.0, None]], dtype=object))
 
 
@@ -130,7 +130,7 @@ def test_copies_of_prior_rows_are_counted(build):
         rest = np.setdiff1d(np.arange(240), prior_rows)
         copied = certify_network(network, X, y, prior_rows=prior_rows, certified_rows=rest, **options)
         assert copied.certificate.inputs.n_duplicates == expected
-        said = f"{expected} of the certified rows repeat another row of the table, prior rows included"
+        said = f"{expected} of the certified rows repeat another row of the table (prior rows included)"
         assert any(each.startswith(said) for each in copied.certificate.assumptions)
         assert verify(copied, X, y).ok
 
@@ -171,4 +171,4 @@ def test_near_copies_are_on_trust(build):
     nudged[:, 0][[7, 8]] = nudged[3, 0] * (1 + np.array([1e-9, -1e-9]))
     for step in duplicates(nudged):
         assert (step.status, step.found) == ("trusted", "0 rows")
-        assert step.detail.startswith("2 more equal another to six digits")
+        assert step.detail.startswith("2 more rows equal another to six digits")

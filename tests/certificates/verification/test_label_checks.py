@@ -35,7 +35,7 @@ def test_another_classifier_is_found(case):
     report = verify(certified, X, Y, model=lambda X: Y)
     (step,) = report.failures
     assert step.name == "answers"
-    assert step.found == f"{certified.certificate.inputs.n_errors} other answers"
+    assert step.found == f"{certified.certificate.inputs.n_errors} different answers"
 
 
 def test_a_changed_label_is_found(case):

@@ -36,12 +36,11 @@ def test_verification_says_what_is_on_trust(data, tmp_path):
     report = verify(folder, x, y)
     assert report.ok
     assert trusted(report) == {"answers", "losses", "certified rows"}
-    assert "the linear loss has these values is taken on trust; pass model)" in str(report)
+    assert "the linear loss has these values. To check, pass model)" in str(report)
     told = (
-        "(that the classifier was fixed without these rows, and is the only one tried on them, is taken on "
-        "trust; so is that what it answers on a row, and the loss of a row, depend on no other row, and that "
-        "what is claimed (with or without a loss or classes, and the confidence) was settled before the rows "
-        "were seen)"
+        "(taken on trust: the classifier was fixed without these rows; the classifier is the only one "
+        "tried on them; its answer and its loss on a row do not depend on other rows; the claims (with or "
+        "without a loss or classes, and the confidence) were chosen before looking at the rows)"
     )
     assert told in str(report)
     for loss in (None, "linear"):
@@ -52,10 +51,10 @@ def test_verification_says_what_is_on_trust(data, tmp_path):
     report = verify(own, x, y, model=Reads())
     assert report.ok
     assert trusted(report) == {"losses", "certified rows"}
-    assert "the loss 'gap' has these values is taken on trust; pass loss)" in str(report)
-    assert "has these values is taken on trust; pass model and loss)" in str(verify(own, x, y))
+    assert "the loss 'gap' has these values. To check, pass loss)" in str(report)
+    assert "has these values. To check, pass model and loss)" in str(verify(own, x, y))
     assert trusted(verify(own, x, y, model=Reads(), loss=gap)) == {"certified rows"}
-    with pytest.raises(OptionError, match="pass it as model"):
+    with pytest.raises(OptionError, match="pass the classifier as model"):
         verify(own, x, y, loss=gap)
 
 
@@ -103,7 +102,7 @@ def test_losses_that_another_machine_rounds_otherwise_are_on_trust(data, certifi
 
     assert shifted(1e-9).ok
     assert trusted(shifted(1e-9)) == {"losses", "certified rows"}
-    assert "as by rounding; the stored ones are on trust" in str(shifted(1e-9))
+    assert "which may be rounding; the stored ones are taken on trust" in str(shifted(1e-9))
     assert failed(shifted(1e-4)) == {"losses"}
 
 

@@ -36,12 +36,12 @@ def test_it_is_chosen_on_the_prior_rows_and_counted_on_the_others():
     certificate = model.certificate
     # "no" is more frequent among the prior rows, "yes" among the certified ones.
     assert certificate.majority == MajorityAnswer("'no'", "prior rows", 100, 70, 0.7)
-    answer = "always answering 'no', the most frequent class of the prior rows, errs on 70 of 100"
+    answer = "always answering 'no', the most frequent class of the prior rows, is wrong on 70 of 100 rows"
     assert certificate.yardstick.endswith(f"{answer}, a rate of 0.7000.")
     assert verify(model, x, y).ok
     alone = certify_network(network, x, y, prior_rows=[], certified_rows=range(200), **given).certificate
     assert alone.majority == MajorityAnswer("'no'", "certified rows", 200, 100, 0.5), "a tie: the first class"
-    assert "no prior rows to choose it on" in alone.yardstick
+    assert "no prior rows, so this answer was chosen" in alone.yardstick
     with pytest.raises(DomainError, match="n_errors must be at most n"):
         dataclasses.replace(alone.majority, n_errors=201)
 
@@ -87,9 +87,9 @@ def test_a_bound_that_does_not_beat_it_is_said_to_be_so():
     assert not certificate.beats_majority
     assert certificate.inputs.never_answered == ("1",)
     assert certificate.shortcomings == (
-        f"The bound of {bound} does not beat always answering 0, which errs on 10 of the 200 certified rows, "
-        "a rate of 0.0500; the classifier errs on 10 of them.",
-        "A class of certified rows is never answered on them: 1.",
+        f"The bound of {bound} is no better than always answering 0, which is wrong on 10 of the 200 "
+        "certified rows, a rate of 0.0500. The classifier is wrong on 10 of them.",
+        "A class that certified rows have is never given as an answer on them: 1.",
     )
     report = verify(certified, x, y, model=constant(0))
     assert report.ok
@@ -119,7 +119,9 @@ def test_many_classes_are_named_up_to_five():
     x, y = np.arange(90.0)[:, None], np.repeat(np.arange(9), 10)
     certificate = certify(lambda X: np.where(X[:, 0] < 10, 0, 1), x, y).certificate
     assert certificate.inputs.never_answered == ("2", "3", "4", "5", "6", "7", "8")
-    assert certificate.shortcomings[-1].endswith("never answered on them: 2, 3, 4, 5, 6 and 2 more.")
+    assert certificate.shortcomings[-1].endswith(
+        "never given as an answer on them: 2, 3, 4, 5, 6 and 2 more."
+    )
 
 
 def test_rows_without_labels_have_none():

@@ -58,7 +58,7 @@ def test_a_split_that_was_not_drawn_as_stated_is_caught(build):
     lie = SplitRecord("drawn", seed=2, fraction=0.5)
     report = verify(told(model, split=lie), X, y)
     assert failed(report) == {"split redrawn"}
-    assert "not those that seed 2 draws from 240 rows (drawn with numpy" in report.failures[0].detail
+    assert "not the ones that seed 2 draws from 240 rows (drawn with numpy" in report.failures[0].detail
 
 
 def test_a_changed_number_of_prior_rows_is_caught(saved):
@@ -102,7 +102,7 @@ def test_a_preprocessor_fitted_on_certified_rows_is_caught(build):
     dishonest, X, y = build(preprocessor=everything)
     report = verify(dishonest, X, y)
     assert failed(report) == {"preprocessing refitted"}
-    assert "not fitted on the prior rows alone" in report.failures[0].detail
+    assert "not fitted only on the prior rows" in report.failures[0].detail
 
 
 def test_a_changed_preprocessing_file_is_caught(saved):
@@ -147,8 +147,8 @@ def test_rows_left_out_are_on_trust_or_a_failure(build):
     assert report.ok, str(report)
     rows = next(step for step in report.trusted if step.name == "certified rows")
     assert rows.detail == (
-        "40 rows of the table are in neither part: that they were left out without looking at anything is "
-        "taken on trust"
+        "taken on trust: 40 rows that are neither prior rows nor certified rows were left out without "
+        "looking at their features or labels"
     )
     for how in ("none", "drawn"):
         options = {"seed": 1, "fraction": 0.5} if how == "drawn" else {}
@@ -162,7 +162,7 @@ def test_rows_that_were_dropped_afterwards_are_missed(build):
     rows = model.certified_rows
     right = rows[model.predict(X[rows]) == y[rows]]
     assert right.size < rows.size
-    with pytest.raises(DomainError, match="neither prior nor certified"):
+    with pytest.raises(DomainError, match="neither prior rows nor certified rows"):
         build(
             split=model.certificate.network.split,
             prior_rows=model.prior_rows,

@@ -206,16 +206,17 @@ def test_what_is_taken_on_trust_is_said(build):
     report = verify(outside, X, y)
     assert [step.name for step in report.trusted] == ["preprocessing refitted", "settled beforehand"]
     assert report.summary == "Verified: 38 steps recomputed, 2 taken on trust."
-    assert "[trusted] preprocessing refitted (outside the proof: that it does not depend on" in str(report)
+    assert (
+        "[trusted] preprocessing refitted (outside the proof; taken on trust: the preprocessing does not"
+        in str(report)
+    )
     as_given, X, y = build("zero")
     report = verify(as_given, X, y)
     assert [step.name for step in report.trusted] == ["preprocessing refitted", "settled beforehand"]
     before, settled = (step.detail for step in report.trusted)
-    assert (
-        "nothing was done to the rows before that depends on the certified ones is taken on trust" in before
-    )
-    assert any("whatever was done to them before" in each for each in as_given.certificate.assumptions)
-    assert "the confidence, whether classes are bounded apart" in settled
+    assert "taken on trust: nothing done to the rows earlier depends on the certified rows" in before
+    assert any("Anything done to them earlier" in each for each in as_given.certificate.assumptions)
+    assert "the confidence, whether classes are bounded separately" in settled
 
 
 def test_the_report_reads_well(saved):

@@ -20,11 +20,13 @@ def predict_function(model: Any) -> Callable[[Any], Any]:
     predict = getattr(model, "predict", None)
     if isinstance(model, type) or not (callable(predict) or callable(model)):
         kind = (
-            f"the class {model.__name__}, not an instance"
+            f"the class {model.__name__} instead of an instance"
             if isinstance(model, type)
             else type(model).__name__
         )
-        raise DtypeError(f"A classifier must have predict, or be a function from rows to labels; got {kind}.")
+        raise DtypeError(
+            f"A classifier must have a predict method, or be a function from rows to labels; got {kind}."
+        )
     found: Callable[[Any], Any] = predict if callable(predict) else model
     return found
 
@@ -49,7 +51,7 @@ def as_array(name: str, answer: Any) -> NDArray[Any]:
     except ValueError as error:
         raise ShapeError(f"{name} must be a regular array: {error}") from error
     except (RuntimeError, TypeError) as error:
-        raise DtypeError(f"{name} must be an array that NumPy can read; convert it first: {error}") from error
+        raise DtypeError(f"{name} must be an array that NumPy can read. Convert it first: {error}") from error
 
 
 def ask(model: Any, X: Any, known: Classes, who: str = "The classifier") -> NDArray[np.int64]:  # noqa: N803
@@ -87,26 +89,28 @@ def ask_once(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
     LabelError
         If an answer is missing or no label.
     """
-    values = as_array("What the classifier answers", predict_function(model)(X))
+    values = as_array("The classifier's answers", predict_function(model)(X))
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n,):
         advice = (
-            " Probabilities or scores of several classes are no labels: return the label of the largest."
+            " Probabilities and scores are not labels: return the label with the largest one."
             if values.ndim == 2 and values.shape[0] == n
             else ""
         )
         raise ShapeError(
-            f"The classifier must answer with one label for each of the {n} rows, got shape {values.shape}."
+            f"The classifier must return one label for each of the {n} rows, got shape {values.shape}."
             + advice
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         missing = int(np.sum(~np.isfinite(values)))
-        raise LabelError(f"The classifier answers {missing} of {n} rows with NaN or infinity, not a label.")
+        raise LabelError(
+            f"The classifier returns NaN or infinity instead of a label on {missing} of {n} rows."
+        )
     try:
         return label_values(values)
     except LabelError as error:
-        raise LabelError(f"The classifier does not answer with labels: {error}") from error
+        raise LabelError(f"The classifier does not return labels: {error}") from error
 
 
 def check_row_count(X: Any, n_labels: int) -> int:  # noqa: N803
@@ -115,7 +119,7 @@ def check_row_count(X: Any, n_labels: int) -> int:  # noqa: N803
     if n != n_labels:
         raise ShapeError(f"The table has {n} rows, but there are {n_labels} labels.")
     if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
+        raise DomainError("There are no rows to certify; at least one is needed.")
     return n
 
 

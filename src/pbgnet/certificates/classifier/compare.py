@@ -88,16 +88,21 @@ def certify_by_disagreement(
     """
     model = getattr(certified_model, "certified_model_", certified_model)
     if not isinstance(model, CertifiedModel):
-        raise DtypeError(f"A certified model is needed, got {type(certified_model).__name__}.")
+        raise DtypeError(
+            "certified_model must be a certified model, such as certified_model_ of a fitted estimator; got "
+            f"{type(certified_model).__name__}."
+        )
     if not positive_real("delta_share", delta_share) < 1.0:
-        raise DomainError(f"delta_share must lie between 0 and 1, got {delta_share!r}.")
+        raise DomainError(f"delta_share must be between 0 and 1, got {delta_share!r}.")
     model.require_own_certificate()
     if count_rows(X) == 0:
-        raise DomainError("A disagreement is counted on at least one row (m = 0); pass rows without labels.")
+        raise DomainError(
+            "There are no rows to compare the classifiers on. Pass at least one row; labels are not needed."
+        )
     if model.inputs.has_several_labels:
         raise OptionError(
-            "A disagreement is counted between answers of one class, not of several labels; certify counts "
-            "the errors of such a classifier on rows whose labels are known."
+            "Classifiers that answer with several labels cannot be compared this way. Use certify to count "
+            "the errors of such a classifier on rows with known labels."
         )
     known = model.inputs.classes
     facts = TableFacts.of(X)

@@ -59,7 +59,7 @@ class CountedAnswers:
         """Return what is measured on rows of a class or group; where an answer is named, it is the error."""
         if event.group is not None:
             if self.groups is None:
-                raise DomainError(f"There is no group {event.group}: no groups are known of these rows.")
+                raise DomainError(f"There is no group {event.group}: these rows have no groups.")
             return self.measured.among(self.groups.rows_of(event.group))
         if event.given_class is None:
             return self.measured

@@ -135,7 +135,7 @@ def certify(
     >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:300], y[:300])
     >>> certified = certify(tree, X[300:], y[300:], training_data=(X[:300], y[:300]))
     >>> certified.certificate.statement
-    'With confidence 95 %, over the draw of the 269 certified rows, the error rate of the classifier is at
+    'With 95 % confidence over the draw of the 269 certified rows, the error rate of the classifier is at
      most 0.1441.'
     >>> verify(certified, X[300:], y[300:], model=tree).ok
     True
@@ -146,8 +146,8 @@ def certify(
     >>> forest = RandomForestClassifier(random_state=0).fit(X[:300], y[:300])
     >>> certified = certify(forest, X[300:], y[300:], loss="brier")
     >>> certified.certificate.statement
-    'With confidence 95 %, over the draw of the 269 certified rows, the error rate of the classifier is at
-     most 0.0813; its expected brier loss is at most 0.0547, all together.'
+    'With 95 % confidence over the draw of the 269 certified rows, the error rate of the classifier is at
+     most 0.0813; its expected brier loss is at most 0.0547, all of this together.'
     >>> verify(certified, X[300:], y[300:], model=forest).ok
     True
 
@@ -157,9 +157,9 @@ def certify(
     >>> X, Y = make_multilabel_classification(n_classes=3, n_samples=600, random_state=0)
     >>> forest = RandomForestClassifier(random_state=0).fit(X[:300], Y[:300])
     >>> certify(forest, X[300:], Y[300:]).certificate.statement
-    'With confidence 95 %, over the draw of the 300 certified rows, the share of rows with any wrong label in
-     the answer of the classifier is at most 0.4848 and the Hamming loss, the share of wrong labels, is at
-     most 0.2317, all together.'
+    'With 95 % confidence over the draw of the 300 certified rows, the share of rows with any wrong label
+     from the classifier is at most 0.4848 and the Hamming loss (the share of wrong labels) is at most 0.2317,
+     all of this together.'
     """
     if loss is not None:
         loss_quantity(loss)  # raises before any work is done
@@ -179,7 +179,7 @@ def certify(
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if by_class else values)
-        truth, predictions = known.places(values, "y holds"), ask(model, X, known)
+        truth, predictions = known.places(values, "y contains"), ask(model, X, known)
         if loss is not None:
             losses = measure_losses(loss, model, X, y)
     if loss is not None and losses is not None:

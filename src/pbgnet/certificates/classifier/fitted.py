@@ -87,7 +87,9 @@ def certify_fitted(
     (100, 0)
     """
     if not split.prior_rows.size or split.n_left_out(rows.n_rows):
-        raise DomainError("A classifier is fitted on some rows of a table and counted on all the others.")
+        raise DomainError(
+            "A classifier must be fitted on some rows of the table and counted on all the others."
+        )
     by_class, several_labels = bool(class_conditional or confusion), rows.labels.ndim == 2
     selective = selection is not None
     check_label_options(several_labels, per_label, class_conditional=by_class, selective=selective)
@@ -123,7 +125,7 @@ def certify_fitted(
         split=split,
         groups=None if groups is None else groups.record(split.certified_rows),
         never_answered=never_answered(known.names, truth, predictions),
-        majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y holds"), truth),
+        majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y contains"), truth),
     )
     return CertifiedPredictions(
         certificate, known.labels, predictions, split=split, scores=scores, truth=truth
@@ -136,11 +138,11 @@ def _told_apart(
     """Return the classes, and the place of each certified label among them."""
     try:
         known = known_classes(None, fitted_on, None if by_class else values)
-        return known, known.places(values, "y holds")
+        return known, known.places(values, "y contains")
     except LabelError as error:
         raise LabelError(
-            "class_conditional divides delta by the number of classes among the prior rows, and a certified "
-            "row has another one; set more rows apart, or leave it out."
+            "A certified row has a class that no prior row has, so class_conditional cannot divide delta by "
+            "the number of classes. Set aside more prior rows, or turn class_conditional off."
         ) from error
 
 

@@ -113,6 +113,6 @@ def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None)
     if all(source is None for source in sources):
         raise OptionError(
             "class_conditional divides delta by the number of classes, which must not depend on the labels "
-            "seen: the classifier has no classes_, so name all classes there are with classes."
+            "in these rows. The classifier has no classes_, so pass all possible classes as classes."
         )
     return Classes.of(*sources)

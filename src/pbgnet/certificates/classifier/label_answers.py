@@ -59,7 +59,7 @@ class LabelAnswers:
         expected = (len(self.truth), len(self.labels))
         for name, found in (("labels", self.truth.shape), ("answers", self.predictions.shape)):
             if found != expected:
-                raise ShapeError(f"There must be {name} of shape {expected}, got {found}.")
+                raise ShapeError(f"{name} must have shape {expected}, got {found}.")
 
     @functools.cached_property
     def wrong(self) -> NDArray[np.bool_]:
@@ -84,7 +84,7 @@ class LabelAnswers:
         if event.group is None:
             return measured
         if self.groups is None:
-            raise DomainError(f"There is no group {event.group}: no groups are known of these rows.")
+            raise DomainError(f"There is no group {event.group}: these rows have no groups.")
         return measured.among(self.groups.rows_of(event.group))
 
     def wanted(self, per_label: bool) -> Wanted:
@@ -139,14 +139,14 @@ def ask_labels(model: Any, X: Any, n_labels: int) -> NDArray[np.int64]:  # noqa:
 def _ask_once(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
     answer = predict_function(model)(X)
     answer = answer.toarray() if hasattr(answer, "toarray") else answer
-    values = as_array("What the classifier answers", answer)
+    values = as_array("The classifier's answers", answer)
     if values.shape != (n, n_labels):
         raise ShapeError(
-            f"The classifier must answer each of the {n} rows with 0 or 1 for each of the {n_labels} labels: "
+            f"The classifier must return 0 or 1 for each of the {n_labels} labels of each of the {n} rows: "
             f"shape ({n}, {n_labels}), got {values.shape}."
         )
     return _zeros_and_ones(
-        values, "The classifier does not answer with labels (probabilities become such by a threshold): "
+        values, "The classifier does not return labels (turn probabilities into labels with a threshold): "
     )
 
 
@@ -155,7 +155,7 @@ def as_label_answers(name: str, answers: ArrayLike, n_labels: int) -> NDArray[np
     array: NDArray[Any] = np.asarray(answers)
     if array.ndim != 2 or len(array) == 0 or array.shape[1] != n_labels:
         raise ShapeError(
-            f"{name} must be rows of {n_labels} numbers, one for each label, got shape {array.shape}."
+            f"{name} must have {n_labels} numbers per row, one for each label; got shape {array.shape}."
         )
     result = _zeros_and_ones(array, f"{name}: ")
     result.setflags(write=False)
@@ -176,27 +176,30 @@ def check_label_options(
     if not several_labels:
         if per_label:
             raise OptionError(
-                "per_label is for rows of several labels, y a matrix of 0 and 1; of classes, "
-                "class_conditional bounds each."
+                "per_label is for rows with several labels, where y is a matrix of 0 and 1. For classes, "
+                "use class_conditional."
             )
         return
     if class_conditional or confusion:
         raise OptionError(
-            "class_conditional and confusion are for rows of one class each; per_label bounds each of "
-            "several labels."
+            "class_conditional and confusion are for rows with a single class each. For several labels, use "
+            "per_label."
         )
     if selective:
         raise OptionError(
-            "To answer only where the classifier is sure is for rows of one class each, not for several "
-            "labels: a row has one score, and each label would need one."
+            "Abstaining is only available for rows with a single class each, not for several labels: each "
+            "row has one score, but every label would need its own."
         )
     if loss is not None:
         raise OptionError(
-            "Of several labels the Hamming loss, the share of wrong ones, is bounded in any case; other "
-            "losses are for rows of one class each."
+            "With several labels, the Hamming loss (the share of wrong labels) is always bounded. Other "
+            "losses are for rows with a single class each."
         )
     if classes is not None:
-        raise OptionError("Labels are named by the columns of y, a table; classes are for rows of one each.")
+        raise OptionError(
+            "classes is for rows with a single class each. With several labels, the column names of y name "
+            "them."
+        )
 
 
 def _zeros_and_ones(values: NDArray[Any], where: str) -> NDArray[np.int64]:

@@ -61,7 +61,7 @@ class RowLosses:
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, str):
-            raise DtypeError(f"quantity must be a text, got {self.quantity!r:.60}.")
+            raise DtypeError(f"quantity must be a string, got {self.quantity!r:.60}.")
         Limits(pattern=LOSS_QUANTITY).check("quantity", self.quantity)
         values = _as_losses(f"The {self.quantity}", self.values)
         values.setflags(write=False)
@@ -100,13 +100,13 @@ def loss_quantity(loss: Loss) -> str:
     quantity = f"loss '{name}'"
     if re.fullmatch(LOSS_QUANTITY, quantity) is None:
         raise OptionError(
-            f"The certificate states the name of the loss, which cannot be {name!r:.60}: write a function "
-            f"with def, named in plain letters and otherwise than {' and '.join(NAMED_LOSSES)}."
+            f"The certificate states the name of the loss, which cannot be {name!r:.60}. Write the loss as a "
+            f"function with def, and give it a plain name other than {' or '.join(NAMED_LOSSES)}."
         )
     if not takes_arguments(loss, 3):
         raise OptionError(
-            f"A loss is called as loss(model, X, y), which {name} cannot be. If it is a metric, call it in "
-            "a function of your own that returns one number for each row, not their mean."
+            f"A loss is called as loss(model, X, y), but {name} does not accept these arguments. If it is a "
+            "metric, wrap it in your own function that returns one number per row, not the mean."
         )
     return quantity
 
@@ -189,22 +189,22 @@ def check_each_row(measured: RowLosses, loss: Loss, model: Any, X: Any, y: Array
     0.17. It must depend on the row, its label and the classifier only: not on other rows, on chance, or on
     arithmetic coarser than float32.
     """
-    labels, where = label_values(y), f"On every second row alone, the {measured.quantity}"
-    only, gap = "It must depend on the row, its label and the classifier only", 0.0
+    labels, where = label_values(y), f"With every other row only, the {measured.quantity}"
+    only, gap = "It must depend only on the row, its label and the classifier", 0.0
     try:
         for rows, part in row_batches(model, X):
             places, some = every_second(part)
             again = _measure_once(measured.quantity, loss, model, some, labels[rows][places]).values
             gap = max(gap, float(np.max(np.abs(again - measured.values[rows][places]))))
     except PBGNetError as error:
-        raise UncertifiedError(f"{where} cannot be had. {only}, not on other rows. {error}") from error
+        raise UncertifiedError(f"{where} cannot be computed. {only}, not on other rows. {error}") from error
     except Exception as error:
-        error.add_note(f"{where} cannot be had. {only}, not on other rows.")
+        error.add_note(f"{where} cannot be computed. {only}, not on other rows.")
         raise
     if gap > LOSS_SLACK:
         raise UncertifiedError(
-            f"{where} of a row differs by up to {gap:.2g}. {only}: not on other rows, on chance, or on "
-            "arithmetic coarser than float32."
+            f"{where} of a row changes by up to {gap:.2g}. {only}, not on other rows, on chance, or on "
+            "arithmetic less precise than float32."
         )
 
 
@@ -237,11 +237,11 @@ def _probabilities(
     ask, known = getattr(model, "predict_proba", None), getattr(model, "classes_", None)
     if not callable(ask) or known is None:
         raise OptionError(
-            f"The {quantity} needs probabilities, and {type(model).__name__} has no {_lacking(model)}, or "
+            f"The {quantity} needs probabilities, but {type(model).__name__} has no {_lacking(model)}, or "
             "pass a function loss(model, X, y)."
         )
     classes = Classes(tuple(label_values(known).tolist())).labels
-    values = _as_numbers("What predict_proba returns", ask(X))
+    values = _as_numbers("The result of predict_proba", ask(X))
     if values.shape != (labels.size, len(classes)):
         raise ShapeError(
             f"predict_proba must return {labels.size} rows with one probability for each of the "
@@ -253,14 +253,15 @@ def _probabilities(
         np.all(np.abs(found.sum(axis=1) - 1.0) <= PROBABILITY_SLACK) and np.all(found >= -PROBABILITY_SLACK)
     ):
         raise DomainError(
-            "What predict_proba returns are no probabilities: those of a row must be at least 0 and add up "
-            "to 1. Scores become probabilities by calibration, as by scikit-learn's CalibratedClassifierCV."
+            "predict_proba does not return probabilities: those of a row must be at least 0 and add up to "
+            "1. To turn scores into probabilities, calibrate the classifier, for example with "
+            "scikit-learn's CalibratedClassifierCV."
         )
     places = {label: k for k, label in enumerate(classes)}
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in places]
     if unknown:
         raise LabelError(
-            f"y holds the label {unknown[0]!r:.60}, to which the classifier gives no probability: its "
+            f"y contains the label {unknown[0]!r:.60}, to which the classifier gives no probability: its "
             f"classes_ are {', '.join(map(repr, classes[:5]))}{' ...' if len(classes) > 5 else ''}. Write "
             "the labels alike, or pass a function loss(model, X, y) that says what such a row costs."
         )
@@ -275,7 +276,7 @@ def _lacking(model: Any) -> str:
     if callable(getattr(getattr(model, "__self__", None), "predict_proba", None)):
         return "predict_proba: pass the fitted classifier itself"
     return (
-        "predict_proba: fit it so that it has, as by probability=True or by scikit-learn's "
+        "predict_proba: fit it with probability=True if it has that option, or wrap it in scikit-learn's "
         "CalibratedClassifierCV"
     )
 
@@ -290,14 +291,16 @@ def _as_losses(name: str, losses: Any) -> NDArray[np.float64]:
         raise DomainError(f"{name} is NaN or infinite on {missing} of {values.size} rows.")
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
-        advice = " Add a constant that does not depend on these rows, or cut it off at 0." if low < 0 else ""
+        advice = (
+            " Add a constant that does not depend on these rows, or clip the values at 0." if low < 0 else ""
+        )
         if high > 1:
             advice += (
-                " Divide it by its largest possible value (not by the largest on these rows), or cut it off "
-                "at 1."
+                " Divide by its largest possible value (not by the largest on these rows), or clip the "
+                "values at 1."
             )
         raise DomainError(
-            f"{name} must lie in [0, 1] on each row, but goes from {low!r} to {high!r}.{advice}"
+            f"{name} must be in [0, 1] on every row, but ranges from {low!r} to {high!r}.{advice}"
         )
     return np.asarray(values.astype(np.float64) + 0.0)  # -0.0 becomes 0.0
 

@@ -125,17 +125,19 @@ class CertifiedPredictions:
             reference = as_answers("reference", self.reference, len(classes))
             object.__setattr__(self, "reference", reference)
             if reference.size != self.predictions.size:
-                raise ShapeError("There must be as many answers of the reference as of the classifier.")
+                raise ShapeError("The reference must have as many answers as the classifier.")
         if self.losses is not None and self.losses.values.size != self.predictions.size:
-            raise ShapeError("There must be as many losses as answers of the classifier.")
+            raise ShapeError("There must be as many losses as answers.")
         if (self.scores is not None) != (self.certificate.answered_error_rate is not None):
-            raise DomainError("A classifier that answers only some rows needs its scores, no other does.")
+            raise DomainError("Scores are needed for a classifier that abstains, and only then.")
         if self.scores is not None and self.scores.values.size != self.predictions.size:
-            raise ShapeError("There must be as many scores as answers of the classifier.")
+            raise ShapeError("There must be as many scores as answers.")
         if (self.split is not None) != isinstance(self.certificate.subject, FittedSubject):
-            raise DomainError("A classifier that was fitted on rows of the table needs the split, no other.")
+            raise DomainError(
+                "A split is needed for a classifier that was fitted on rows of the table, and only then."
+            )
         if self.split is not None and self.split.certified_rows.size != len(self.predictions):
-            raise ShapeError("There must be as many certified rows as answers of the classifier.")
+            raise ShapeError("There must be as many certified rows as answers.")
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -169,7 +171,7 @@ class CertifiedPredictions:
         assert self.scores is not None
         if (scores is None) != (self.scores.lowest is not None):
             raise OptionError(
-                f"Rows are answered by their {self.scores.quantity}: "
+                f"This classifier answers a row depending on its {self.scores.quantity}: "
                 + ("pass that function as scores." if scores is None else "leave scores out.")
             )
         answers = np.full(n, None, dtype=object)
@@ -196,7 +198,7 @@ class CertifiedPredictions:
             "exported network": (
                 str(told),
                 str(found),
-                "predictions.json describes another classifier than the one certified",
+                "predictions.json describes a different classifier from the certified one",
             ),
             "answers": (
                 stated.answers,
@@ -315,11 +317,13 @@ def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64
     """Return places among the classes as a read-only array, or raise."""
     array: NDArray[Any] = np.asarray(places)
     if array.ndim != 1 or array.size == 0:
-        raise ShapeError(f"{name} must be one list of at least one answer, got shape {array.shape}.")
+        raise ShapeError(
+            f"{name} must be a one-dimensional list with at least one answer, got shape {array.shape}."
+        )
     if array.dtype.kind not in "iu":
         raise DtypeError(f"{name} must be whole numbers, got {array.dtype}.")
     if array.min() < 0 or array.max() >= n_classes:
-        raise ShapeError(f"{name} must lie between 0 and {n_classes - 1}, the places of the classes.")
+        raise ShapeError(f"{name} must be between 0 and {n_classes - 1}, the indices of the classes.")
     result = array.astype(np.int64)
     result.setflags(write=False)
     return result
@@ -331,9 +335,9 @@ def _split_of(content: dict[str, Any], certificate: Certificate) -> Split:
     assert isinstance(subject, FittedSubject)
     stated = (subject.n_prior_rows, n_rows - subject.n_prior_rows)
     if stated != (len(content["prior_rows"]), len(content["predictions"])):
-        raise DamagedFileError("there must be as many prior rows, and answers, as the certificate says.")
+        raise DamagedFileError("the number of prior rows and of answers must match the certificate.")
     if not all(0 <= row < n_rows for row in content["prior_rows"]):
-        raise DamagedFileError(f"prior_rows must lie between 0 and {n_rows - 1}.")
+        raise DamagedFileError(f"prior_rows must be between 0 and {n_rows - 1}.")
     prior = np.asarray(content["prior_rows"], dtype=np.int64)
     return Split(prior, np.setdiff1d(np.arange(n_rows), prior), subject.split)
 

@@ -56,9 +56,9 @@ class RowScores:
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, str):
-            raise DtypeError(f"quantity must be a text, got {self.quantity!r:.60}.")
+            raise DtypeError(f"quantity must be a string, got {self.quantity!r:.60}.")
         if self.quantity not in (PROBABILITY, MARGIN) and OWN_SCORE.fullmatch(self.quantity) is None:
-            raise DomainError(f"There is no score of the name {self.quantity!r:.80}.")
+            raise DomainError(f"There is no score named {self.quantity!r:.80}.")
         values = as_array(f"The {self.quantity}", self.values)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
@@ -66,14 +66,14 @@ class RowScores:
             raise DtypeError(f"The {self.quantity} must be numbers, got {values.dtype}.")
         if values.ndim != 1 or not values.size:
             raise ShapeError(
-                f"The {self.quantity} must be one number for each row, got shape {values.shape}; of several "
-                "classes, return how much the first is ahead of the second."
+                f"The {self.quantity} must be one number for each row, got shape {values.shape}. With "
+                "several classes, return the lead of the first over the second."
             )
         numbers = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
         if missing := int(np.sum(~np.isfinite(numbers))):
             raise DomainError(
-                f"The {self.quantity} is NaN or infinite on {missing} of {numbers.size} rows; a row that "
-                "nothing is known of needs the lowest score there is."
+                f"The {self.quantity} is NaN or infinite on {missing} of {numbers.size} rows. Give a row "
+                "about which nothing is known the lowest possible score."
             )
         numbers.setflags(write=False)
         object.__setattr__(self, "values", numbers)
@@ -106,19 +106,21 @@ def score_quantity(scores: Scores | None, model: Any) -> str:
             if callable(getattr(model, method, None)):
                 return quantity
         raise OptionError(
-            f"{type(model).__name__} has neither predict_proba nor decision_function, so that nobody knows "
-            "where it is sure: pass scores, a function scores(model, X) of one number per row."
+            f"{type(model).__name__} has neither predict_proba nor decision_function, so pbgnet cannot tell "
+            "where it is sure. Pass scores, a function scores(model, X) that returns one number per row."
         )
     if not callable(scores):
         raise DtypeError(f"scores must be a function scores(model, X), got {type(scores).__name__}.")
     quantity = f"score '{getattr(scores, '__name__', '')}'"
     if OWN_SCORE.fullmatch(quantity) is None:
         raise OptionError(
-            f"The certificate states the name of the scores, which cannot be {quantity[7:-1]!r:.60}: write a "
-            "function with def, named in plain letters."
+            f"The certificate states the name of the scores, which cannot be {quantity[7:-1]!r:.60}. Write a "
+            "function with def, and give it a plain name."
         )
     if not takes_arguments(scores, 2):
-        raise OptionError(f"Scores are called as scores(model, X), which {quantity[7:-1]} cannot be.")
+        raise OptionError(
+            f"Scores are called as scores(model, X), but {quantity[7:-1]} does not accept these arguments."
+        )
     return quantity
 
 
@@ -153,10 +155,10 @@ def _measure_once(quantity: str, scores: Scores | None, model: Any, X: Any, n: i
     if scores is not None:
         values = as_array(f"The {quantity}", scores(model, X))
     elif quantity == PROBABILITY:
-        found = as_array("What predict_proba returns", model.predict_proba(X))
+        found = as_array("The result of predict_proba", model.predict_proba(X))
         values = _columns("predict_proba", found).max(axis=1)
     else:
-        found = as_array("What decision_function returns", model.decision_function(X))
+        found = as_array("The result of decision_function", model.decision_function(X))
         values = np.abs(found) if found.ndim == 1 else _lead(_columns("decision_function", found))
     measured = RowScores(quantity, values)
     if measured.values.size != n:
@@ -181,8 +183,9 @@ def check_scores_of_rows(measured: RowScores, scores: Scores, model: Any, X: Any
         gap = max(gap, scores_differ(measured.values[rows][places], again))
     if gap > SCORE_SLACK:
         raise UncertifiedError(
-            f"On every second row alone, the {measured.quantity} of a row differs by up to {gap:.2g}. It "
-            "must depend on the row and the classifier only: not on other rows, as a rank does, or chance."
+            f"With every other row only, the {measured.quantity} of a row changes by up to {gap:.2g}. It "
+            "must depend only on the row and the classifier, not on other rows (as a rank does) or on "
+            "chance."
         )
 
 

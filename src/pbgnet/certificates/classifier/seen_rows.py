@@ -35,7 +35,7 @@ def refuse_seen_rows(
     refuse_rows_of_fit(model, X)
     if count := count_duplicates(facts.exact):
         warnings.warn(
-            f"{count} of the {facts.exact.size} rows repeat another one. {DUPLICATES_ADVICE}",
+            f"{count} of the {facts.exact.size} rows repeat another row. {DUPLICATES_ADVICE}",
             DuplicateRowsWarning,
             stacklevel=3,
         )
@@ -74,8 +74,9 @@ def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
     found, seen = (np.shape(part)[1:] for part in (X, table))
     if found != seen:
         raise ShapeError(
-            f"The training data have columns of shape {seen}, X has {found}, so that their rows cannot be "
-            "compared; give the same columns in the same order, or both as frames with named columns."
+            f"The training data have columns of shape {seen} but X has {found}, so their rows cannot be "
+            "compared. Give both the same columns in the same order, or pass both as data frames with "
+            "column names."
         )
     return None
 
@@ -103,7 +104,7 @@ def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
                 part = step.transform(part)  # noqa: PLW2901
             _refuse(part, columns, seen, single, "the classifier in fit")
     if isinstance(core, CertifiedModel):
-        what = "the certified model, which was made from them"
+        what = "the certified model, which was trained on them"
         _refuse(X, core.feature_names, core.row_fingerprints, None, what)
 
 

@@ -118,7 +118,7 @@ def certify_selective(
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if class_conditional else values)
-        truth = known.places(values, "y holds")
+        truth = known.places(values, "y contains")
         predictions = ask(model, X, known)
         sureness = measure_scores(quantity, scores, model, X)
         others = None

@@ -27,13 +27,13 @@ def check_asked(error: Any, coverage: Any, thresholds: ArrayLike | None) -> tupl
     given = None if thresholds is None else _as_thresholds(thresholds)
     if given is None and not asked:
         raise OptionError(
-            "What is asked for? error: how often answered rows may be wrong, such as 0.02; coverage: the "
-            "share of rows to answer; or thresholds with a single one."
+            "Say what to certify: pass error (how often answered rows may be wrong, such as 0.02), coverage "
+            "(the share of rows to answer), or a single value as thresholds."
         )
     if given is not None and coverage is not None:
-        raise OptionError("A given coverage places its threshold by other rows; leave thresholds out.")
+        raise OptionError("coverage sets the threshold from other rows; do not pass thresholds as well.")
     if given is not None and not asked and len(given) > 1:
-        raise OptionError(f"{len(given)} thresholds are tested against a target: pass error as well.")
+        raise OptionError(f"{len(given)} thresholds need a target to be tested against: pass error as well.")
     return given
 
 
@@ -74,8 +74,8 @@ class Selection:
         if self.coverage is not None:
             if self.others is None:
                 raise OptionError(
-                    "The threshold that a given share of rows reaches is told by other rows: pass "
-                    "training_data, rows that are not certified; labels are not needed."
+                    "The threshold for a given coverage is set from other rows: pass training_data, rows "
+                    "that are not certified. Labels are not needed."
                 )
             coverage = float(self.coverage)
             return SelectionSettings((threshold_for(self.others.values, coverage),), coverage=coverage)
@@ -89,9 +89,9 @@ class Selection:
         if found is None:
             if quantity != PROBABILITY:
                 raise OptionError(
-                    f"Nobody knows beforehand how large the {quantity} is: pass training_data, rows that are "
-                    "not certified (labels are not needed), or thresholds. Scores of the certified rows "
-                    "themselves would choose thresholds by what they are tested on."
+                    f"The range of the {quantity} is not known in advance. Pass training_data (rows that are "
+                    "not certified; labels are not needed) or thresholds. Thresholds from the scores of the "
+                    "certified rows would be tested on the rows that chose them."
                 )
             found = probability_thresholds(target)
         return SelectionSettings(found, target, starts=spread_starts(len(found)))
@@ -103,10 +103,12 @@ def _as_thresholds(thresholds: ArrayLike) -> tuple[float, ...]:
         raise DtypeError(f"thresholds must be numbers, got {values.dtype}.")
     numbers = np.atleast_1d(values.astype(np.float64)) + 0.0
     if numbers.ndim != 1 or not numbers.size:
-        raise ShapeError(f"thresholds must be one list of numbers, got shape {values.shape}.")
+        raise ShapeError(f"thresholds must be a one-dimensional list of numbers, got shape {values.shape}.")
     if not np.isfinite(numbers).all():
-        raise DomainError("thresholds must be finite numbers; the lowest score there is answers all rows.")
+        raise DomainError(
+            "thresholds must be finite numbers. To answer every row, use the lowest possible score."
+        )
     falling = np.unique(numbers)[::-1]
     if falling.size > MOST_THRESHOLDS:
-        raise DomainError(f"There may be {MOST_THRESHOLDS} thresholds at most, got {falling.size}.")
+        raise DomainError(f"There can be at most {MOST_THRESHOLDS} thresholds, got {falling.size}.")
     return tuple(falling.tolist())

@@ -11,11 +11,11 @@ from pbgnet.exceptions import PriorLeakageError
 from pbgnet.preprocessing import column_parts, is_frame
 
 DUPLICATES_ADVICE = (
-    "The certificate assumes independent draws. These may be equal, where features take few values: keep "
-    "such rows, for without them the others are no draws any more, and the bound would not hold. Only rows "
-    "that are not draws of their own may go: one case entered twice, measured again, or copied to balance "
-    "classes. Equal values do not tell; an identifier, a time, or how the table was made does. Keep one row "
-    "of each case, whatever it holds."
+    "The certificate assumes that rows are independent draws. Independent draws can be equal when features "
+    "take few values: keep those rows, because without them the bound would not hold. Remove a row only if "
+    "it is not a separate draw: a case entered twice, measured again, or copied to balance the classes. "
+    "Equal values cannot tell you which; an identifier, a time stamp, or the way the table was made can. "
+    "Keep one row of each case, whatever its values."
 )
 """What to do about rows that repeat another, which depends on how they came about."""
 
@@ -96,7 +96,7 @@ def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: s
     if leaked.size:
         raise PriorLeakageError(
             f"{leaked.size} of the {certified.size} rows to certify were seen by {what}, for example row "
-            f"{int(leaked[0])}: the bound would not hold. Certify on rows that were set apart beforehand."
+            f"{int(leaked[0])}: the bound would not hold. Certify on rows that were set aside beforehand."
         )
 
 
@@ -117,4 +117,5 @@ def note_on_near_copies(
     count = count_duplicates(near, others) - n_exact
     if count <= 0:
         return ""
-    return f"{count} more equal another to six digits: that they are draws of their own is taken on trust"
+    rows = "row equals" if count == 1 else "rows equal"
+    return f"{count} more {rows} another to six digits; taken on trust: they are separate draws"

@@ -142,8 +142,8 @@ def unchanged_data(
         changed = describe_data(X, y) != before
     if changed:
         raise UncertifiedError(
-            "The classifier or the loss changed the rows or their labels in place, so that its numbers are "
-            "not those of the rows given; let it work on a copy."
+            "The classifier or the loss changed the rows or their labels in place, so its results are not "
+            "for the rows you passed. Make it work on a copy."
         )
 
 
@@ -208,10 +208,15 @@ def _update(digest: "_Hash", array: NDArray[Any]) -> None:
     """Hash numbers behind their kind and shape, block by block."""
     kinds = {"b": "<f8", "i": "<i8", "u": "<i8", "f": "<f8"}
     if array.dtype.kind not in kinds:
-        raise DtypeError(f"Only numbers and truth values have a fingerprint as an array, got {array.dtype}.")
+        raise DtypeError(
+            f"Only arrays of numbers or of true and false have a fingerprint, got {array.dtype}."
+        )
     target = np.dtype(kinds[array.dtype.kind])
     if array.dtype.kind == "u" and target.kind == "i" and array.size and int(array.max()) >= 2**63:
-        raise DtypeError("Whole numbers from 2**63 on have no fingerprint as int64; convert them to float64.")
+        raise DtypeError(
+            "Whole numbers of 2**63 or more do not fit into int64 and have no fingerprint; convert them to "
+            "float64."
+        )
     digest.update(f"array:{target.str}:{array.shape}\n".encode())
     rows = array.reshape(1) if array.ndim == 0 else array
     step = max(1, BLOCK // max(1, int(np.prod(rows.shape[1:], dtype=np.int64))))

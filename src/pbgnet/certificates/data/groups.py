@@ -115,8 +115,8 @@ class Groups:
         if len(names) > MOST_GROUPS:
             where = "" if column is None else f" in column {column!r:.60}"
             raise OptionError(
-                f"There are {len(names)} groups{where}, and a certificate bounds at most {MOST_GROUPS}; "
-                "join values to fewer groups, such as numbers to bands, without looking at labels."
+                f"There are {len(names)} groups{where}, but a certificate can bound at most {MOST_GROUPS}. "
+                "Merge values into fewer groups (for example numbers into bands), without looking at labels."
             )
         return cls(names, places, column)
 
@@ -166,8 +166,8 @@ def _read_column(name: str, X: Any) -> Column:  # noqa: N803
     if name not in known:
         there = f"its columns are {', '.join(map(repr, known[:8]))}" if known else "its columns have no names"
         raise ShapeError(
-            f"Groups are told by column {name!r:.60}, which the table has not: {there}. Name a column, or "
-            "give the group of each row as an array."
+            f"The table has no column {name!r:.60} to read the groups from: {there}. Name one of its "
+            "columns, or pass the group of each row as an array."
         )
     return read_columns(X, [name])[0]
 

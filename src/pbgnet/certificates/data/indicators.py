@@ -46,8 +46,8 @@ def indicator_values(y: Any) -> NDArray[np.int8]:
     """
     if not has_several_labels(y):
         raise ShapeError(
-            "Several labels come as a matrix of 0 and 1 with two columns or more, one for each label; a "
-            "single label is one of two classes: use PBGNetClassifier."
+            "Several labels must come as a matrix of 0 and 1 with at least two columns, one for each label. "
+            "For a single label, use PBGNetClassifier."
         )
     if hasattr(y, "toarray"):
         values = np.asarray(y.toarray())
@@ -57,14 +57,14 @@ def indicator_values(y: Any) -> NDArray[np.int8]:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise LabelError("A matrix of labels holds 0 and 1, or true and false, alone.") from error
+            raise LabelError("A matrix of labels must contain only 0 and 1, or true and false.") from error
     if values.dtype.kind == "f" and np.isnan(values).any():
-        raise LabelError("The matrix of labels has gaps; drop those rows first.")
+        raise LabelError("The matrix of labels has missing values; drop those rows first.")
     if not np.isin(values, (0, 1)).all():
         other = values[~np.isin(values, (0, 1))].ravel()[0]
         raise LabelError(
-            f"A matrix of labels holds 0 and 1 alone, got {float(other):g}: several outputs of more values "
-            "are no labels."
+            f"A matrix of labels must contain only 0 and 1, got {float(other):g}. Outputs with more than two "
+            "values are not supported."
         )
     return values.astype(np.int8)
 
@@ -92,5 +92,5 @@ def code_for(labels: NDArray[Any], code: str | ArrayLike | Code, count: int) -> 
     if labels.ndim == 1:
         return make_code(code, count)
     if not isinstance(code, str) or code != "auto":
-        raise OptionError("Several labels are one output each, and need no code; leave it out.")
+        raise OptionError("Several labels have one output each and do not need a code; leave it out.")
     return LabelCode(labels.shape[1])

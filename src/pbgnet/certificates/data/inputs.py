@@ -63,7 +63,7 @@ class Inputs:
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
-            raise LabelError(f"A classifier needs two classes or more, got {self.classes.labels!r:.80}.")
+            raise LabelError(f"A classifier needs at least two classes, got {self.classes.labels!r:.80}.")
         if isinstance(self.code, LabelCode):
             self._check_labels()
         else:
@@ -85,15 +85,14 @@ class Inputs:
     def _check_labels(self) -> None:
         if len(self.classes) != self.code.n_outputs:
             raise ShapeError(
-                f"There are {self.code.n_outputs} labels, but {len(self.classes)} names for them."
+                f"There are {self.code.n_outputs} labels but {len(self.classes)} names for them."
             )
 
     def _temperature(self) -> float | None:
         if self.code.separate:
             if self.temperature is not None:
                 raise OptionError(
-                    "With one output, or one for each label, shares are those of the vote, and need no "
-                    "temperature."
+                    "A network with one output, or one output per label, does not need a temperature."
                 )
             return None
         return 1.0 if self.temperature is None else positive_real("temperature", self.temperature)
@@ -121,7 +120,7 @@ class Inputs:
     def truth(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return the places of labels among the classes; of several labels 0 and 1, shape (n, L)."""
         if not self.has_several_labels:
-            return self.classes.places(labels, "y holds")
+            return self.classes.places(labels, "y contains")
         values = indicator_values(labels)
         self.code.check_truth(values, len(values))
         return values.astype(np.int64)
@@ -146,7 +145,7 @@ class Inputs:
         """Raise `ShapeError` unless a network of so many features and outputs fits."""
         if n_outputs != self.code.n_outputs:
             raise ShapeError(
-                f"The network has {n_outputs} outputs, but the code {self.code.name!r} of "
+                f"The network has {n_outputs} outputs, but the code {self.code.name!r} for "
                 f"{len(self.classes)} classes needs {self.code.n_outputs}."
             )
         if self.preprocessor is not None:
@@ -179,17 +178,19 @@ class Inputs:
             numbers = as_numbers(array)
             features = array if numbers is None else numbers
         if len(features.shape) != 2 or features.shape[1] != (n_features or features.shape[1]):
-            raise ShapeError(f"The model takes rows of {n_features} features, got shape {features.shape}.")
+            raise ShapeError(
+                f"The model expects rows with {n_features} features, got shape {features.shape}."
+            )
         if features.dtype.kind not in "biuf":
             raise DtypeError(
-                f"The model takes numbers, got {features.dtype}; it was fitted without preprocessing."
+                f"The model expects numbers, got {features.dtype}; it was fitted without preprocessing."
             )
         return features if hasattr(features, "tocsr") else features.astype(np.float64, copy=False)
 
     def with_numbers(self, numbers: str) -> "Inputs":
         """Return the same with another choice of what the preprocessor makes of a number."""
         if self.preprocessor is None:
-            raise OptionError("Without a preprocessor numbers are used as they are.")
+            raise OptionError("There is no preprocessor: numbers are used as they are.")
         return replace(self, preprocessor=self.preprocessor.with_numbers(numbers))
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,9 +219,9 @@ class Inputs:
         if names is not None and not (
             isinstance(names, list) and all(isinstance(name, str) for name in names)
         ):
-            raise DamagedFileError(f"feature_names must be a list of texts or null, got {names!r:.60}.")
+            raise DamagedFileError(f"feature_names must be a list of strings or null, got {names!r:.60}.")
         if names is not None and len(set(names)) != len(names):
-            raise DamagedFileError("feature_names has a name twice.")
+            raise DamagedFileError("feature_names contains a name twice.")
         preprocessor = content["preprocessor"]
         temperature = content["temperature"]
         if temperature is not None and not isinstance(temperature, float):
@@ -245,7 +246,9 @@ def _numbers(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
     columns = read_columns(table, names)
     for column in columns:
         if column.numbers is None and set(column.texts or ()) - {"True", "False"}:
-            raise DtypeError(f"Column {column.name!r} holds text, but the model was fitted on numbers only.")
+            raise DtypeError(
+                f"Column {column.name!r} contains text, but the model was fitted on numbers only."
+            )
     # True and false are 1 and 0, as scikit-learn reads them.
     return np.stack(
         [

@@ -35,8 +35,8 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
         values = values[:, 0]
     if values.ndim != 1:
         raise ShapeError(
-            f"Labels must be one per row, got shape {values.shape}; for several, a matrix of 0 and 1, use "
-            "PBGNetMultilabelClassifier."
+            f"There must be one label per row, got shape {values.shape}. For several labels per row, pass a "
+            "matrix of 0 and 1 to PBGNetMultilabelClassifier."
         )
     if values.dtype.kind in "OUT":
         values = values.astype(object)
@@ -48,7 +48,8 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
         if not all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
             names = sorted(kind.__name__ for kind in kinds)
             raise LabelError(
-                f"Labels must be all text, all numbers or all true/false, without gaps; got {names}."
+                "Labels must be all text, all numbers or all true/false, without missing values; got "
+                f"{names}."
             )
         values = _number_labels(values.tolist())
     if values.dtype.kind == "b":
@@ -60,7 +61,7 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
     if values.dtype.kind != "f":
         raise LabelError(f"Labels must be text, numbers or true/false, got {values.dtype}.")
     if not np.isfinite(values).all():
-        raise LabelError("Labels hold missing values or infinity; drop those rows first.")
+        raise LabelError("Labels contain missing values or infinity; drop those rows first.")
     whole = values.astype(np.int64) if (np.abs(values) < 2.0**53).all() else values
     return whole if (whole == values).all() and whole.dtype.kind == "i" else values.astype(np.float64)
 
@@ -74,15 +75,15 @@ def _number_labels(items: list[Any]) -> NDArray[Any]:
     if len(whole) == len(items):
         return np.array(whole, dtype=np.int64)
     if whole and max(map(abs, whole)) > 2**53:
-        raise LabelError("Labels mix numbers with decimals and whole ones beyond 2**53; write them as text.")
+        raise LabelError("Labels mix decimal numbers with whole numbers beyond 2**53; write them as text.")
     return np.array(items)
 
 
 def _check_whole(label: int) -> None:
     if not -(2**63) <= label < 2**63:
         raise LabelError(
-            f"The label {label!r:.40} does not fit into 64 bits with a sign, so that it could be taken for "
-            "another one; write such labels as text."
+            f"The label {label!r:.40} does not fit into a signed 64-bit number and could be mistaken for "
+            "another one. Write such labels as text."
         )
 
 
@@ -117,7 +118,7 @@ def distinct_labels(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.int32]]
     return found.tolist(), np.concatenate([np.searchsorted(found, block) for block in blocks], dtype=np.int32)
 
 
-NAME_ALL = "If it is a class that no row here has, name all with classes."
+NAME_ALL = "If it is a class that no row here has, pass all possible classes as classes."
 """What to do about a label that is unknown where classes are told by the rows given."""
 
 
@@ -144,11 +145,9 @@ class Classes:
         plain = [label.item() if isinstance(label, np.generic) else label for label in self.labels]
         kinds = {type(label) for label in plain}
         if not plain or len(kinds) != 1 or not kinds <= set(TYPES.values()):
-            raise LabelError(
-                f"The classes must be texts, numbers or true and false alone, got {plain!r:.80}."
-            )
+            raise LabelError(f"classes must be all text, all numbers or all true/false, got {plain!r:.80}.")
         if len(set(plain)) != len(plain) or any(not -np.inf < x < np.inf for x in plain if type(x) is float):
-            raise LabelError(f"The classes must be different finite labels, got {plain!r:.80}.")
+            raise LabelError(f"classes must be finite and all different, got {plain!r:.80}.")
         for label in plain:
             if type(label) is int:
                 _check_whole(label)
@@ -167,7 +166,8 @@ class Classes:
         kinds = {values.dtype.kind for values in lists}
         if len(kinds) > 1:
             raise LabelError(
-                f"Labels and classes differ in kind: {' and '.join(sorted(KINDS[kind] for kind in kinds))}."
+                "Labels and classes are of different kinds: "
+                f"{' and '.join(sorted(KINDS[kind] for kind in kinds))}."
             )
         return cls(tuple(sorted({label for values in lists for label in distinct_labels(values)[0]})))
 
@@ -192,8 +192,8 @@ class Classes:
         values, kind = label_values(y), label_values(list(self.labels)).dtype.kind
         if values.dtype.kind == "f" and kind != "f":
             raise LabelError(
-                f"{who} numbers with decimals, such as {float(values[0]):g}, where the labels are "
-                f"{KINDS[kind]}: probabilities or scores are no labels; turn them into the label of the "
+                f"{who} numbers with decimals, such as {float(values[0]):g}, but the labels are "
+                f"{KINDS[kind]}. Probabilities and scores are not labels; convert them to the label of the "
                 "chosen class."
             )
         same_kind = values.dtype.kind == kind or {values.dtype.kind, kind} == {"i", "f"}

@@ -96,7 +96,7 @@ def hash_rows(
         if end <= n_rows:
             _add(part, roundings, hashes[:, start:end])
     if end != n_rows:
-        raise ShapeError(f"The table is said to have {n_rows} rows, but {end} were read.")
+        raise ShapeError(f"The table should have {n_rows} rows, but {end} were read.")
     for sums in hashes:
         sums[:] = siphash(sums)
     return hashes

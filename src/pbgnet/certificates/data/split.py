@@ -56,13 +56,13 @@ class Split:
         self.certified_rows = _distinct_rows("certified_rows", certified_rows)
         self.record = record or SplitRecord("given" if self.prior_rows.size else "none")
         if self.certified_rows.size == 0:
-            raise DomainError("There is no row to certify; at least one is needed.")
+            raise DomainError("There are no rows to certify; at least one is needed.")
         both = self.certified_rows[np.isin(self.certified_rows, self.prior_rows, assume_unique=True)]
         if both.size:
             raise PriorLeakageError(
                 f"{both.size} of the {self.certified_rows.size} certified rows are also prior rows, for "
-                f"example row {int(both.min())}: the bound would not hold. Fit prior and preprocessing on "
-                "other rows."
+                f"example row {int(both.min())}: the bound would not hold. Fit the prior and the "
+                "preprocessing on other rows."
             )
 
     @classmethod
@@ -97,7 +97,9 @@ class Split:
         n = rows.n_rows
         if isinstance(given, SplitRecord):
             if given.how not in RULES:
-                raise DomainError(f"A split that is {given.how!r} is no rule; use by_hash_of or earliest_by.")
+                raise DomainError(
+                    f"{given.how!r} is not a rule for splitting; use by_hash_of or earliest_by."
+                )
             prior_rows, record = rows_by_rule(given, rows), given
         elif given is not None:
             prior_rows = _distinct_rows("prior_rows", _from_mask("prior_rows", given, n))
@@ -105,17 +107,19 @@ class Split:
         elif fraction is None:
             prior_rows, record = np.empty(0, dtype=np.int64), SplitRecord("none")
         elif n < 2:
-            raise DomainError(f"Found {n} sample: the prior and the certificate each need one at least.")
+            raise DomainError(
+                f"Found {n} sample: at least one is needed for the prior and one for the certificate."
+            )
         else:
             record = SplitRecord("drawn", seed=seed, fraction=fraction)
             prior_rows = rows_by_rule(record, rows)
         if prior_rows.size and int(prior_rows.max()) >= n:
-            raise DomainError(f"prior_rows must lie between 0 and {n - 1}, the rows given to fit.")
+            raise DomainError(f"prior_rows must be between 0 and {n - 1}, the rows passed to fit.")
         is_left = np.ones(n, dtype=bool)
         is_left[prior_rows] = False
         rest = np.flatnonzero(is_left)
         if rest.size == 0:
-            raise DomainError("Every row is a prior row: there is nothing left to certify.")
+            raise DomainError("Every row is a prior row: no rows are left to certify.")
         return cls(prior_rows, rest, record)
 
     def check_within(self, n_rows: int) -> None:
@@ -124,7 +128,7 @@ class Split:
             rows = getattr(self, name)
             if rows.size and int(rows.max()) >= n_rows:
                 raise DomainError(
-                    f"{name} names row {int(rows.max())}, but the table ends with row {n_rows - 1}."
+                    f"{name} contains row {int(rows.max())}, but the last row of the table is {n_rows - 1}."
                 )
 
     def n_left_out(self, n_rows: int) -> int:
@@ -139,12 +143,14 @@ class Split:
         how, count = self.record.how, self.prior_rows.size
         chosen = count > 0 or (how == "given" and self.n_left_out(rows.n_rows) > 0)
         if (how == "none") == chosen:
-            return f"The split is said to be {how!r}, but there are {count} prior rows."
+            return f"The split should be {how!r}, but there are {count} prior rows."
         if how not in RULES or np.array_equal(rows_by_rule(self.record, rows), np.sort(self.prior_rows)):
             return ""
         if how == "drawn":
-            return f"The prior rows are not those that seed {self.record.seed} draws from {rows.n_rows} rows."
-        return f"The prior rows are not those that column {self.record.column!r:.60} tells."
+            return (
+                f"The prior rows are not the ones that seed {self.record.seed} draws from {rows.n_rows} rows."
+            )
+        return f"The prior rows are not the ones that column {self.record.column!r:.60} gives."
 
     def left_out_problem(self, n_rows: int) -> str:
         """Say that rows are left out though nobody vouches for it; "" if none are, or the user does.
@@ -155,9 +161,10 @@ class Split:
         if not left_out or self.record.how == "given":
             return ""
         return (
-            f"{left_out} rows of the table are neither prior nor certified rows, but the split is "
-            f"{self.record.how!r}: all rows that are not prior rows must be certified. Certify them all, or "
-            "pass split=SplitRecord('given') and vouch that they were left out without looking at anything."
+            f"{left_out} rows of the table are neither prior rows nor certified rows, but with a "
+            f"{self.record.how!r} split all other rows must be certified. Certify them all, or pass "
+            "split=SplitRecord('given') to vouch that they were left out without looking at their features "
+            "or labels."
         )
 
 
@@ -194,9 +201,11 @@ def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray
     """
     rows = LabelledRows(X, y)
     if rows.n_rows < 2:
-        raise DomainError(f"There must be 2 rows at least, for the prior and to certify; got {rows.n_rows}.")
+        raise DomainError(
+            f"At least 2 rows are needed, one for the prior and one to certify; got {rows.n_rows}."
+        )
     if not positive_real("fraction", fraction) < 1:
-        raise DomainError(f"fraction must lie between 0 and 1, e.g. 0.5, got {fraction!r}.")
+        raise DomainError(f"fraction must be between 0 and 1 (for example 0.5), got {fraction!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise DomainError(f"seed must be a whole number of at least 0, got {seed!r:.60}.")
     return rows_by_rule(SplitRecord("drawn", int(seed), float(fraction)), rows)
@@ -209,7 +218,7 @@ def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
     if mask.dtype.kind != "b":
         return rows
     if mask.shape != (n,):
-        raise ShapeError(f"{name} is a mask of shape {mask.shape}, but there are {n} rows to mark.")
+        raise ShapeError(f"{name} is a mask of shape {mask.shape}, but there are {n} rows.")
     return np.flatnonzero(mask)
 
 
@@ -220,17 +229,19 @@ def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise DtypeError(f"{name} must hold indices of rows, got {array.dtype}; pass np.flatnonzero(mask).")
+        raise DtypeError(
+            f"{name} must contain row indices, got {array.dtype}; convert a mask with np.flatnonzero(mask)."
+        )
     if array.ndim != 1:
-        raise ShapeError(f"{name} must be one list of indices, got shape {array.shape}.")
+        raise ShapeError(f"{name} must be a one-dimensional list of row indices, got shape {array.shape}.")
     if array.size and int(array.min()) < 0:
-        raise DomainError(f"{name} must count from 0, got {int(array.min())}.")
+        raise DomainError(f"{name} must not contain negative indices, got {int(array.min())}.")
     increases = bool((array[1:] > array[:-1]).all())  # as those of a table do, which need no sorting
     ordered = array if increases else np.sort(array)
     repeats = np.flatnonzero(ordered[1:] == ordered[:-1])
     if repeats.size:
         twice = int(ordered[repeats[0]])
-        raise DomainError(f"{name} names a row twice, row {twice}; the rows must be independent draws.")
+        raise DomainError(f"{name} contains row {twice} twice; rows must be independent draws.")
     result = array.astype(np.int64)
     result.setflags(write=False)
     return result

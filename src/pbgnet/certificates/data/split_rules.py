@@ -56,11 +56,9 @@ class SplitRecord(Record):
         for name in ("seed", "fraction", "column"):
             needed, given = name in NEEDS[self.how], getattr(self, name) is not None
             if needed and not given:
-                raise DomainError(
-                    f"A split that is {self.how!r} needs its {name}, so that it can be repeated."
-                )
+                raise DomainError(f"A {self.how!r} split needs its {name}, so that it can be repeated.")
             if given and not needed:
-                raise DomainError(f"A split that is {self.how!r} has no {name}.")
+                raise DomainError(f"A {self.how!r} split has no {name}.")
 
 
 def by_hash_of(column: str, fraction: float = 0.5, seed: int = 0) -> SplitRecord:
@@ -109,8 +107,8 @@ def rows_by_rule(record: SplitRecord, rows: LabelledRows) -> NDArray[np.int64]:
     found = RULES[record.how](rows, record)
     if not 0 < found.size < rows.n_rows:
         raise DomainError(
-            f"Of {rows.n_rows} rows, the split that is {record.how!r} sets {found.size} apart: the prior and "
-            "the certificate each need one at least."
+            f"Of {rows.n_rows} rows, the {record.how!r} split makes {found.size} prior rows. At least one "
+            "row is needed for the prior and one for the certificate."
         )
     return found
 
@@ -152,7 +150,7 @@ def _column(rows: LabelledRows, record: SplitRecord) -> Column:
     """Return the column of a rule, with no value missing."""
     name = str(record.column)
     if name not in (column_names(rows.X) or ()):
-        raise ShapeError(f"The rows of the prior are told by column {name!r:.60}, which the table has not.")
+        raise ShapeError(f"The table has no column {name!r:.60}, which selects the prior rows.")
     (column,) = read_columns(rows.X, [name])
     if column.numbers is not None:
         absent = np.isnan(column.numbers)
@@ -160,7 +158,7 @@ def _column(rows: LabelledRows, record: SplitRecord) -> Column:
         words = Words.of(column.texts or ())
         column, absent = replace(column, texts=words), words.places < 0
     if absent.any():
-        raise DomainError(f"Column {name!r:.60} tells the rows of the prior, and holds missing values.")
+        raise DomainError(f"Column {name!r:.60} selects the prior rows, but has missing values.")
     return column
 
 

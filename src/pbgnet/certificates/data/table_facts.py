@@ -106,8 +106,8 @@ class FeaturesDigest:
         stream = self._streams.setdefault(place, _Stream(kind))
         if stream.kind != kind:
             raise DtypeError(
-                f"Column {place + 1} holds {stream.kind} in some parts of the table and {kind} in others; "
-                "give it one type throughout."
+                f"Column {place + 1} contains {stream.kind} in some parts of the table and {kind} in others; "
+                "use one type throughout."
             )
         return stream
 

@@ -128,15 +128,19 @@ class Certificate(Record):
     def __post_init__(self) -> None:
         super().__post_init__()
         if sum(claim.quantity == ERROR_RATE and claim.overall for claim in self.claims) != 1:
-            raise DomainError("claims must hold exactly one bound on the error rate over all rows.")
+            raise DomainError("claims must contain exactly one bound on the error rate over all rows.")
         known = () if self.groups is None else self.groups.claimed
         for claim in self.claims:
             if claim.group is not None and claim.group not in known:
-                raise DomainError(f"claims speak of group {claim.group:.60}, which no certified row has.")
+                raise DomainError(
+                    f"claims: one is about group {claim.group:.60}, but no certified row belongs to it."
+                )
             if (claim.predictor == "classifier") == self.of_network or claim.discarded:
-                raise DomainError(f"claims cannot speak of {claim.predictor}, which is not what is deployed.")
+                raise DomainError(
+                    f"claims cannot be about {claim.predictor}, which is not the deployed classifier."
+                )
             if (claim.route == "disagreement") != isinstance(self.subject, DisagreementSubject):
-                raise DomainError("a disagreement needs its reference, and no other route has one.")
+                raise DomainError("A disagreement needs a reference, and no other route may have one.")
 
     @property
     def of_network(self) -> bool:
@@ -147,7 +151,7 @@ class Certificate(Record):
     def network(self) -> NetworkSubject:
         """The subject, where it is a network."""
         if not isinstance(self.subject, NetworkSubject):
-            raise DomainError("This certificate speaks of a classifier that is not a network of pbgnet.")
+            raise DomainError("This certificate is for a classifier that is not a pbgnet network.")
         return self.subject
 
     @property
@@ -215,8 +219,8 @@ class Certificate(Record):
         """Return `threshold`, or raise `OptionError` where it was never asked for."""
         if self.answered_error_rate is None:
             raise OptionError(
-                "This certificate speaks of a classifier that answers all rows; ask for max_error or "
-                "coverage in fit, or use certify_selective."
+                "This certificate is for a classifier that answers every row. To let it abstain, set "
+                "max_error or coverage before fit, or use certify_selective."
             )
         return self.threshold
 
@@ -351,17 +355,18 @@ class Certificate(Record):
             return super().from_dict(data, where)  # which says what is wrong
         for key in ("schema", "version", "seal"):
             if key not in data:
-                raise DamagedFileError(f"The content lacks the key {key}.")
+                raise DamagedFileError(f"The certificate lacks the key {key}.")
         schema, version = data["schema"], data["version"]
         if schema != SCHEMA:
             raise DamagedFileError(f"schema must be {SCHEMA!r}, got {schema!r:.60}.")
         if type(version) is not int or version not in VERSIONS:
             raise DamagedFileError(
-                f"version must be 1 to {max(VERSIONS)}, got {version!r:.60}. A newer pbgnet may read it."
+                f"version must be from 1 to {max(VERSIONS)}, got {version!r:.60}. A newer version of pbgnet "
+                "may be able to read it."
             )
         for key in ("written", "kind"):
             if key in data:
-                raise DamagedFileError(f"The content has the unknown key {key}.")
+                raise DamagedFileError(f"The certificate has the unknown key {key}.")
         content = {key: value for key, value in data.items() if key not in ("schema", "version")}
         return super().from_dict({**VERSIONS[version].read(content), "version": version}, where)
 

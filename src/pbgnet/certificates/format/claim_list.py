@@ -41,7 +41,7 @@ class Claimed(NamedTuple):
         return HELD_OUT_LOSS
 
 
-GROUPS = "the limits, upper and lower, of the error rate in each group"
+GROUPS = "the upper and lower limits of the error rate in each group"
 
 
 class Part(NamedTuple):
@@ -129,11 +129,11 @@ class Wanted:
         ]
         of_answers = [Claimed(quantity, ANY_ERROR) for quantity in SELECTIVE if self.selective]
         parts = [
-            Part("that of each class", _error_rates(by_class[:n])),
-            Part("the cells of the confusion matrix", _error_rates(by_class[n:])),
+            Part("the error rate of each class", _error_rates(by_class[:n])),
+            Part("each cell of the confusion matrix", _error_rates(by_class[n:])),
             Part("the error rate of each label", _error_rates(label_events(self.names, self.per_label))),
             Part(GROUPS, tuple(of_groups)),
-            Part("that of answered rows and the rate of unanswered ones", tuple(of_answers)),
+            Part("the error rate of answered rows, the share of unanswered rows", tuple(of_answers)),
             Part("the expected loss", () if self.loss is None else (Claimed(self.loss, ANY_ERROR),)),
         ]
         return [part for part in parts if part.claims]
@@ -162,12 +162,13 @@ class Wanted:
         words += ["the Hamming loss"] * (n_overall > 1)
         fixed = [part for part in self.parts if part.words != GROUPS]
         words += [part.words for part in fixed]
-        told = " and ".join(words[:2]) + "".join(f", and {more}" for more in words[2:])
+        *most, last = ", ".join(words).split(", ")
+        told = f"{', '.join(most)} and {last}" if most else last
         count = n_overall + sum(len(part.claims) for part in fixed)
         shared = (Union(told, count),) if len(words) > 1 else ()
         if not self.groups:
             return shared
-        groups = f"{GROUPS}, which have equal parts of one half together, and all else"
+        groups = f"{GROUPS}, which share one half equally, and everything else"
         return (Union(groups, 2), *shared)
 
     def delta_of(self, event: Event, delta: float, n_shares: int) -> float:
@@ -206,8 +207,9 @@ def class_events(names: Sequence[str], class_conditional: bool, confusion: bool)
         return []
     if confusion and len(names) ** 2 >= MOST_CLAIMS:
         raise OptionError(
-            f"The confusion matrix of {len(names)} classes has more cells than a certificate can hold, "
-            f"{MOST_CLAIMS}; bound the error rate of each class: class_conditional without confusion."
+            f"The confusion matrix of {len(names)} classes has more cells than the {MOST_CLAIMS} claims a "
+            "certificate can hold. Bound the error rate of each class instead: use class_conditional "
+            "without confusion."
         )
     cells = [Event(a, b) for a in names for b in names if a != b] if confusion and len(names) > 2 else []
     return [*(Event(name) for name in names), *cells]

@@ -45,8 +45,8 @@ def told_of_cells(cells: Sequence[Claim], write: Callable[[float], str]) -> str:
     """Say that each cell of the confusion matrix is bounded, and by how much at most."""
     worst = max(cells, key=lambda claim: claim.value)
     return (
-        f"how often rows of one class are answered with another is bounded for each of the {len(cells)} "
-        f"pairs, by {write(worst.value)} at most (class {worst.given_class}, answered {worst.answered})"
+        f"the rate at which one class is answered with another is bounded for each of the {len(cells)} "
+        f"pairs, by at most {write(worst.value)} (class {worst.given_class} answered with {worst.answered})"
     )
 
 

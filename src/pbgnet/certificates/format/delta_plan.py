@@ -85,7 +85,7 @@ def delta_plan(certificate: "Certificate") -> DeltaPlan:
         reference, claim = subject.reference, certificate.error_rate
         paid = reference.n_priors * reference.n_shares
         shares = [
-            DeltaShare("rows on which classifier and certified vote differ", claim.delta, n, "rate"),
+            DeltaShare("rows on which the classifier and the certified vote differ", claim.delta, n, "rate"),
             DeltaShare("error rate of the certified vote", reference.claim.delta, paid, "reference"),
         ]
         return DeltaPlan(certificate.delta, n, tuple(shares))
@@ -96,7 +96,7 @@ def delta_plan(certificate: "Certificate") -> DeltaPlan:
         shares.append(DeltaShare("draws of the sampled risk", share, n, "draws"))
     if len(candidates) > 1:
         others = (len(candidates) - 1) * (certificate.choices.n_shares // len(candidates))
-        words = f"the same by the other of the routes {' and '.join(candidates)}"
+        words = f"the same by the other of the certificate types {' and '.join(candidates)}"
         shares.append(DeltaShare(words, share, n * others, "routes"))
     return DeltaPlan(certificate.delta, n, tuple(shares))
 
@@ -109,7 +109,7 @@ def _of_claims(claims: Iterable[Claim], n_priors: int) -> Iterable[DeltaShare]:
         if claim in joint[1:]:
             continue
         told = [_subject(each) for each in (joint if claim in joint else [claim])]
-        yield DeltaShare(" and with it ".join(told), claim.delta, n_priors, _kind(claim))
+        yield DeltaShare(", which also covers the ".join(told), claim.delta, n_priors, _kind(claim))
 
 
 def _subject(claim: Claim) -> str:
@@ -120,7 +120,7 @@ def _subject(claim: Claim) -> str:
     if claim.quantity in SELECTIVE:
         return claim.quantity
     if claim.answered is not None:
-        return f"rows of class {claim.given_class} answered {claim.answered}"
+        return f"rows of class {claim.given_class} answered with {claim.answered}"
     if claim.overall and claim.quantity in (ERROR_RATE, HAMMING_LOSS):
         return "error rate over all rows" if claim.quantity == ERROR_RATE else "share of wrong labels"
     quantity = claim.quantity if claim.quantity == ERROR_RATE else f"expected {claim.quantity}"

@@ -76,7 +76,7 @@ def statement_of_groups(certificate: "Certificate", subject: str = "the error ra
     told = f"; {subject} is {_between(limits, round_down, round_up)}"
     difference = certificate.largest_group_difference
     if difference is not None:
-        told += f", so the rates of two groups differ by at most {round_up(difference)}"
+        told += f", so the error rates of any two groups differ by at most {round_up(difference)}"
     return told
 
 
@@ -91,7 +91,7 @@ def summary_of_groups(certificate: "Certificate") -> str:
         f"{_rows(worst.n)})"
     )
     if difference is not None:
-        told += f", and no two groups more than {percent_up(difference)} points apart"
+        told += f", and no two groups differ by more than {percent_up(difference)} percentage points"
     return told
 
 
@@ -100,11 +100,11 @@ def groups_settled(certificate: "Certificate") -> tuple[str, ...]:
     groups = certificate.groups
     if groups is None:
         return ()
-    by = "were given row by row" if groups.column is None else f"are told by column {groups.column!r}"
+    by = "were given row by row" if groups.column is None else f"were read from column {groups.column!r}"
     return (
-        f"The groups {by}: what tells them apart was settled before the labels of the certified rows were "
-        "looked at, and the group of a row depends on no other row. How many certified rows each group has "
-        "is taken as it is.",
+        f"The groups {by}. How rows are grouped was decided before looking at the labels of the certified "
+        "rows, and the group of a row does not depend on other rows. The number of certified rows in each "
+        "group is taken as it is.",
     )
 
 
@@ -115,9 +115,10 @@ def small_groups_told(certificate: "Certificate") -> tuple[str, ...]:
         return ()
     named = [f"{size.name} ({size.n or 'no'} certified {'row' if size.n == 1 else 'rows'})" for size in small]
     listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
-    head = f"Small groups: {listed}." if len(named) > 1 else f"A small group: {listed}."
+    head = f"Some groups are small: {listed}." if len(named) > 1 else f"One group is small: {listed}."
     return (
-        f"{head} Even without an error among so few rows, an error rate of {SMALL:g} could not be ruled out.",
+        f"{head} With so few rows, an error rate of {SMALL:g} could not be ruled out even if none of them "
+        "were wrong.",
     )
 
 
@@ -135,7 +136,7 @@ def _between(limits: Sequence[GroupLimits], down: Callable[[float], str], up: Ca
     if several:
         others = [group for group in limits if group not in named]
         lowest, largest = min(group.lower for group in others), max(group.upper for group in others)
-        parts.append(f"between {down(lowest)} and {up(largest)} in any other of the {len(limits)} groups")
+        parts.append(f"between {down(lowest)} and {up(largest)} in each of the other {len(others)} groups")
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

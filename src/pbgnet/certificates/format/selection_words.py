@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from pbgnet.certificates.format.certificate import Certificate
 
 THRESHOLDS_SETTLED = (
-    "The scores, the thresholds from which rows are answered, and what is asked of these rows were fixed "
-    "before looking at the certified rows."
+    "The scores, the candidate thresholds for answering and the target for answered rows were fixed before "
+    "looking at the certified rows."
 )
-SCORE_OF_ROW = "The score of a row depends on that row and the classifier alone, not on other rows."
+SCORE_OF_ROW = "The score of a row depends only on that row and the classifier, not on other rows."
 
 
 def certified_threshold(claim: Claim) -> float | None:
@@ -44,14 +44,14 @@ def bounded_answers(certificate: "Certificate") -> str:
     threshold, target = certified_threshold(claim), _counts_of(claim)[1].target
     if threshold is None:
         return (
-            "; at no threshold of the score is the error rate of answered rows shown to be at most "
+            "; no threshold of the score is shown to keep the error rate of answered rows at or below "
             f"{target!r}"
         )
     reached = f"rows with a score of at least {threshold:.6g}"
     if claim.value >= 1:
         return f"; nothing is proved about {reached}"
     return (
-        f"; where only {reached} are answered, the error rate of answered rows is at most "
+        f"; if only {reached} are answered, the error rate of answered rows is at most "
         f"{answered_limit(claim)}, and at most {round_up(unanswered.value)} of all rows are left unanswered"
     )
 
@@ -63,8 +63,8 @@ def summed_up_answers(certificate: "Certificate") -> str:
         return ""
     target = _counts_of(claim)[1].target
     if claim.value >= 1:
-        few = "few" if target is None else f"at most {percent(target)} %"
-        return f" Answers no rows: at no threshold is it shown that {few} of its answers are wrong."
+        few = "a useful share" if target is None else f"at most {percent(target)} %"
+        return f" Answers no rows: no threshold is shown to keep wrong answers to {few}."
     rate = percent_up(claim.value) if target is None else percent(target)
     least = (1 - Decimal(unanswered.value)) * 100
     return (
@@ -77,5 +77,5 @@ def summed_up_answers(certificate: "Certificate") -> str:
 def _counts_of(claim: Claim) -> tuple[SelectionEvidence, SelectionSettings]:
     evidence, settings = claim.evidence, claim.settings
     if not isinstance(evidence, SelectionEvidence) or not isinstance(settings, SelectionSettings):
-        raise DomainError(f"The {claim.quantity} is not one of answered rows.")
+        raise DomainError(f"The {claim.quantity} is not a claim about answered rows.")
     return evidence, settings

@@ -54,7 +54,7 @@ class Choices(Record):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.keeps_prior is not None and (not self.keeps_prior or self.certificate != "vote"):
-            raise DomainError("keeps_prior is True for the route 'vote', or it is left out.")
+            raise DomainError("keeps_prior must be True (only with the certificate 'vote') or left out.")
 
     @property
     def n_shares(self) -> int:

@@ -48,10 +48,14 @@ class NetworkRecord(Record):
         if self.patches is None:
             return
         if self.patches.n_features != self.n_features or not self.intercept:
-            raise DomainError("Images must have as many numbers as there are features, and an intercept.")
+            raise DomainError(
+                "Networks that read images need an intercept, and as many features as an image has numbers."
+            )
         positions = self.patches.n_positions
         if (self.hidden_layer_sizes[0] if self.hidden_layer_sizes else 1) % positions:
-            raise DomainError(f"The first layer must have some filters at each of {positions} positions.")
+            raise DomainError(
+                f"The size of the first layer must be a multiple of the {positions} patch positions."
+            )
 
 
 @dataclass(frozen=True)
@@ -227,16 +231,22 @@ class FitRecord(Record):
     def __post_init__(self) -> None:
         super().__post_init__()
         if bool(self.candidates) != (self.n_folds > 0):
-            raise DomainError("Candidates are compared on folds, and folds are for candidates.")
+            raise DomainError(
+                "candidates and n_folds must be given together: candidates are compared on folds."
+            )
         best = min(self.candidates, key=lambda candidate: candidate.n_errors, default=None)
         if best is not None and best.classifier != self.classifier:
-            raise DomainError("The classifier must be the candidate with fewest errors on the prior rows.")
+            raise DomainError(
+                "The classifier must be the candidate with the fewest errors on the prior rows."
+            )
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """What was chosen on the prior rows, at no cost."""
         count = len(self.candidates)
-        return (f"the classifier among {count}, by cross-validation in {self.n_folds} folds",) * (count > 0)
+        return (
+            f"the classifier, among {count} candidates, by cross-validation with {self.n_folds} folds",
+        ) * (count > 0)
 
 
 @dataclass(frozen=True)
@@ -260,9 +270,9 @@ class FittedSubject(ClassifierSubject):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.split.how == "none":
-            raise DomainError("A classifier is fitted on prior rows, so that a split cannot be 'none'.")
+            raise DomainError("A fitted classifier needs prior rows, so the split cannot be 'none'.")
         if any(candidate.n_errors > self.n_prior_rows for candidate in self.fit.candidates):
-            raise DomainError("A candidate cannot err more often than there are prior rows.")
+            raise DomainError("A candidate cannot have more errors than there are prior rows.")
 
 
 @dataclass(frozen=True)

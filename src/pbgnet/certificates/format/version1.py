@@ -65,7 +65,7 @@ def read(data: dict[str, Any]) -> dict[str, Any]:
     """Take the sentences and the seal apart from the content."""
     keys = (*WORDS, "seal")
     if absent := [key for key in keys if key not in data]:
-        raise DamagedFileError(f"The content lacks the key {absent[0]}.")
+        raise DamagedFileError(f"The certificate lacks the key {absent[0]}.")
     content = {key: value for key, value in data.items() if key not in keys}
     return {**content, "written": {key: data[key] for key in keys}}
 
@@ -78,8 +78,8 @@ def statement(certificate: "Certificate") -> str:
         return _disagreement(certificate, confidence)
     rows = "row" if rate.evidence.n == 1 else "rows"
     head = (
-        f"With confidence {confidence} %, over the draw of the {rate.evidence.n} certified {rows}"
-        f"{_sign_vectors(certificate)}, "
+        f"With {confidence} % confidence over the draw of the {rate.evidence.n} certified "
+        f"{rows}{_sign_vectors(certificate)}, "
     )
     if certificate.of_labels:
         return f"{head}{version1_outputs.bounded_labels(certificate)}."
@@ -92,7 +92,7 @@ def statement(certificate: "Certificate") -> str:
     elif rate.value < 1:
         bounded = f"{SUBJECTS[rate.predictor]} is at most {round_up(rate.value)}"
     else:
-        bounded = f"nothing is proved about {SUBJECTS[rate.predictor].rstrip(',')}"
+        bounded = f"nothing is proved about {SUBJECTS[rate.predictor]}"
     return f"{head}{bounded}{_further_claims(certificate)}."
 
 
@@ -126,7 +126,8 @@ def assumptions(certificate: "Certificate") -> tuple[str, ...]:
     """Return what must be true for the statement to hold."""
     rows = "unlabelled" if isinstance(certificate.subject, DisagreementSubject) else "certified"
     return (
-        f"The {rows} rows are independent draws from one distribution, that of the rows to be classified.",
+        f"The {rows} rows are independent draws from a single distribution, the same one as the rows you "
+        "will classify.",
         *_duplicates(certificate, rows),
         *(_of_network(certificate) if certificate.of_network else _of_classifier(certificate)),
         *groups_settled(certificate),
@@ -139,15 +140,15 @@ def yardstick(certificate: "Certificate") -> str:
     """Say how often always the same answer errs on the certified rows."""
     majority = certificate.majority
     if majority is None:
-        return "Without labels nobody can count how often always the same answer errs on these rows."
+        return "Without labels, the error rate of always giving the same answer is unknown on these rows."
     if certificate.of_labels:
         return version1_outputs.yardstick_of_labels(certificate)
     alone = ""
     if majority.chosen_on == "certified rows":
-        alone = " There are no prior rows to choose it on: it is chosen on the rows it is counted on."
+        alone = " There are no prior rows, so this answer was chosen on the same rows it is counted on."
     return (
-        f"For comparison, a count on these rows and no claim: always answering {majority.answer}, the most "
-        f"frequent class of the {majority.chosen_on}, errs on {majority.n_errors} of {majority.n}, a rate of "
+        f"For comparison, counted and not certified: always answering {majority.answer}, the most frequent "
+        f"class of the {majority.chosen_on}, is wrong on {majority.n_errors} of {majority.n} rows, a rate of "
         f"{majority.error_rate:.4f}.{alone}"
     )
 
@@ -157,17 +158,19 @@ def shortcomings(certificate: "Certificate") -> tuple[str, ...]:
     inputs, majority, told = certificate.inputs, certificate.majority, []
     if majority is not None and not certificate.beats_majority:
         told.append(
-            f"The bound of {round_up(certificate.error_rate.value)} does not beat always answering "
-            f"{majority.answer}, which errs on {majority.n_errors} of the {majority.n} certified rows, a "
-            f"rate of {majority.error_rate:.4f}; the classifier errs on {inputs.n_errors} of them."
+            f"The bound of {round_up(certificate.error_rate.value)} is no better than always answering "
+            f"{majority.answer}, which is wrong on {majority.n_errors} of the {majority.n} certified rows, a "
+            f"rate of {majority.error_rate:.4f}. The classifier is wrong on {inputs.n_errors} of them."
         )
     if missing := inputs.never_answered:
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         kind = ("Labels", "A label") if certificate.of_labels else ("Classes", "A class")
         classes = (
-            f"{kind[0]} of certified rows are" if len(missing) > 1 else f"{kind[1]} of certified rows is"
+            f"{kind[0]} that certified rows have are"
+            if len(missing) > 1
+            else f"{kind[1]} that certified rows have is"
         )
-        told.append(f"{classes} never answered on them: {', '.join(missing[:MOST_NAMED])}{more}.")
+        told.append(f"{classes} never given as an answer on them: {', '.join(missing[:MOST_NAMED])}{more}.")
     return (*told, *small_groups_told(certificate))
 
 
@@ -190,7 +193,7 @@ def _further_claims(certificate: "Certificate") -> str:
             told += f"; its expected {loss.quantity} is at most {round_up(loss.value)}"
         else:
             open_end = f"{'; nothing is proved' if something else ', nor'} about its expected {loss.quantity}"
-    return told + (", all together" if told and something else "") + open_end
+    return told + (", all of this together" if told and something else "") + open_end
 
 
 def _sign_vectors(certificate: "Certificate") -> str:
@@ -206,14 +209,14 @@ def _disagreement(certificate: "Certificate", confidence: str) -> str:
     assert isinstance(subject, DisagreementSubject)
     reference = subject.reference
     head = (
-        f"With confidence {confidence} %, over the draws of the {reference.claim.evidence.n} rows certified "
-        f"before and of {rate.evidence.n} rows without labels, "
+        f"With {confidence} % confidence over the draws of the {reference.claim.evidence.n} previously "
+        f"certified rows and of {rate.evidence.n} rows without labels, "
     )
     if rate.value >= 1:
         return f"{head}nothing is proved about the error rate of the classifier."
     return (
         f"{head}the error rate of the classifier is at most {round_up(rate.value)}: at most "
-        f"{round_up(reference.claim.value)} for the certified vote, and the rest for the "
+        f"{round_up(reference.claim.value)} for the certified vote, plus the rest for the "
         f"{certificate.inputs.n_errors} rows on which the two disagree."
     )
 
@@ -223,19 +226,25 @@ def _duplicates(certificate: "Certificate", rows: str) -> tuple[str, ...]:
     if not count:
         return ()
     whole = certificate.of_network or isinstance(certificate.subject, FittedSubject)
-    another = "another row of the table, prior rows included" if whole else "another one"
-    return (f"{count} of the {rows} rows repeat {another}; independent draws may, copies may not.",)
+    another = "another row of the table (prior rows included)" if whole else "another one"
+    return (
+        f"{count} of the {rows} rows repeat {another}. Independent draws may coincide, but copies of the "
+        "same case break the assumption above.",
+    )
 
 
 def _of_network(certificate: "Certificate") -> tuple[str, ...]:
     prior, preprocessing = certificate.network.prior, certificate.network.preprocessing
     if certificate.n_priors == 1:
-        count = "One prior was possible: no other could have been chosen after looking at the certified rows."
+        count = (
+            "There was only one possible prior: no other could have been chosen after looking at the "
+            "certified rows."
+        )
     else:
         count = (
             f"At most {certificate.n_priors} priors could have been chosen after looking at the certified "
-            "rows (other widths, depths, seeds or pre-trainings count); the confidence holds for all of them "
-            "together."
+            "rows (other widths, depths, seeds and pre-trainings count). The confidence holds for all of "
+            "them together."
         )
     return (
         PRIOR_WORDS[prior.how],
@@ -243,47 +252,48 @@ def _of_network(certificate: "Certificate") -> tuple[str, ...]:
         *_split(certificate),
         count,
         _preprocessing(preprocessing),
-        "The numbers speak of the predictors named, not of the plain sign network.",
+        "The numbers are about the predictors named above, not about the plain sign network.",
     )
 
 
 def _preprocessing(record: PreprocessingRecord) -> str:
     text = record.description.strip().rstrip(".")
-    return PREPROCESSING_WORDS[record.status].rstrip(".") + (f" ({text})" if text else "") + "."
+    return PREPROCESSING_WORDS[record.status] + (f" Description: {text}." if text else "")
 
 
 def _split(certificate: "Certificate") -> tuple[str, ...]:
     inputs, how, left_out = certificate.inputs, certificate.network.split.how, certificate.network.n_left_out
     told = []
     if how in SPLIT_WORDS and certificate.n_rows_total > inputs.n + left_out:
-        told.append(SPLIT_WORDS[how].format(what="prior", column=repr(certificate.network.split.column)))
+        told.append(SPLIT_WORDS[how].format(column=repr(certificate.network.split.column)))
     if left_out:
         rows = "1 row of the table is" if left_out == 1 else f"{left_out} rows of the table are"
         told.append(
-            f"{rows} neither prior nor certified: left out by the user, who vouches that this was done "
-            "without looking at anything."
+            f"{rows} neither prior rows nor certified rows: the user left them out, and vouches that this "
+            "was done without looking at their features or labels."
         )
     return tuple(told)
 
 
 def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
     if certificate.n_priors == 1:
-        count = "It is one classifier, not the best of several on these rows."
+        count = "This is a single classifier, not the best of several on these rows."
     else:
         count = (
-            f"It is one of at most {certificate.n_priors} classifiers; the confidence holds for all of them "
-            "together."
+            f"This is one of at most {certificate.n_priors} classifiers. The confidence holds for all of "
+            "them together."
         )
     if isinstance(certificate.subject, DisagreementSubject):
         return (
-            "The classifier and the certified vote were fixed before these rows were seen, or do not depend "
-            "on them.",
+            "The classifier and the certified vote were fixed before looking at these rows, or do not "
+            "depend on them.",
             count,
-            "The shares of delta of the two were fixed before these rows were seen.",
-            "The certificate of the vote holds at the share of delta stated.",
+            "The confidence was divided between the two before looking at these rows.",
+            "The certificate of the vote holds at the stated share of delta.",
         )
     fixed: tuple[str, ...] = (
-        "The classifier, and everything done to the rows before it, was fixed without looking at these rows.",
+        "The classifier, and everything done to the rows before they reach it, was fixed without looking at "
+        "these rows.",
     )
     if isinstance(certificate.subject, FittedSubject):
         fixed = _of_fit(certificate.subject)
@@ -298,9 +308,9 @@ def _of_classifier(certificate: "Certificate") -> tuple[str, ...]:
 def _of_fit(subject: FittedSubject) -> tuple[str, ...]:
     split = subject.split
     return (
-        SPLIT_WORDS[split.how].format(what="fit", column=repr(split.column)),
-        f"The classifier was fitted on the {subject.n_prior_rows} prior rows alone and never saw a certified "
-        "row; the fit is not repeated, and is taken on trust.",
+        SPLIT_WORDS[split.how].format(column=repr(split.column)),
+        f"The classifier was fitted only on the {subject.n_prior_rows} prior rows and never saw a certified "
+        "row. The fit is not repeated, and is taken on trust.",
         _preprocessing(subject.fit.preprocessing),
     )
 
@@ -310,13 +320,13 @@ def _choices(certificate: "Certificate") -> tuple[str, ...]:
     told = []
     if certificate.of_network and len(choices.candidates) == 1:
         route = choices.candidates[0]
-        told.append(f"The route, {route!r}, was settled before the certified rows were looked at.")
+        told.append(f"The type of certificate, {route!r}, was chosen before looking at the certified rows.")
         if choices.keeps_prior:
             told.append(PRIOR_KEPT)
     seed = certificate.network.aggregation.seed if certificate.of_network else None
     if seed is not None:
-        told.append(f"The seed of the sign vectors, {seed}, was fixed beforehand: no other was tried.")
+        told.append(f"The seed of the sign vectors, {seed}, was fixed in advance: no other was tried.")
     if choices.on_prior_rows:
-        told.append(f"Chosen on the prior rows alone, at no cost: {', '.join(choices.on_prior_rows)}.")
-    told += [f"Paid for by dividing delta by {union.count}: {union.what}." for union in choices.unions]
+        told.append(f"Chosen only on the prior rows, at no cost: {'; '.join(choices.on_prior_rows)}.")
+    told += [f"Delta is divided by {union.count} to cover {union.what}." for union in choices.unions]
     return tuple(told)

@@ -12,42 +12,43 @@ if TYPE_CHECKING:
 CODED_WORDS = {
     "aggregate": (
         "The aggregate: the average of the binary activated network over its Gaussian posterior, under the "
-        "linear loss of its outputs against the code of the true class; equally the chance that an output "
-        "drawn at random, of a network drawn from the posterior, has the wrong sign."
+        "linear loss of its outputs against the code of the true class. This is also the probability that a "
+        "random output of a network drawn from the posterior has the wrong sign."
     ),
     "vote": (
-        "The vote: the deterministic classifier that answers with the class whose code the outputs of the "
-        "aggregate agree with best."
+        "The vote: the deterministic classifier that answers with the class whose code best matches the "
+        "outputs of the aggregate."
     ),
     "prior's vote": (
-        "The prior's vote: the deterministic classifier that answers with the class whose code the outputs "
-        "of the prior's aggregate agree with best. It is what is deployed, and learned nothing from the "
+        "The prior's vote: the deterministic classifier that answers with the class whose code best matches "
+        "the outputs of the prior's aggregate. This is the deployed classifier. It learned nothing from the "
         "certified rows."
     ),
 }
-CODE_SETTLED = "The classes, and the code of signs for them, were fixed before looking at the certified rows."
+CODE_SETTLED = "The classes and their sign codes were fixed before looking at the certified rows."
 
 LABEL_WORDS = {
     "aggregate": (
         "The aggregate: the average of the binary activated network over its Gaussian posterior, with one "
-        "output for each label, under the mean of their linear losses; equally the Hamming loss to be "
-        "expected of a network drawn from the posterior, the share of labels that it gets wrong."
+        "output for each label, under the mean of their linear losses. This is also the expected Hamming "
+        "loss (the share of wrong labels) of a single network drawn from the posterior."
     ),
     "vote": (
-        "The vote: the deterministic classifier that answers with the labels whose output of the aggregate "
-        "is above 0."
+        "The vote: the deterministic classifier that answers with the labels for which the output of the "
+        "aggregate is above 0."
     ),
     "prior's vote": (
-        "The prior's vote: the deterministic classifier that answers with the labels whose output of the "
-        "prior's aggregate is above 0. It is what is deployed, and learned nothing from the certified rows."
+        "The prior's vote: the deterministic classifier that answers with the labels for which the output "
+        "of the prior's aggregate is above 0. This is the deployed classifier. It learned nothing from the "
+        "certified rows."
     ),
 }
-LABELS_SETTLED = "Which labels there are was fixed before looking at the certified rows."
+LABELS_SETTLED = "The set of labels was fixed before looking at the certified rows."
 
 SUBJECTS = {
-    "vote": "the share of rows with any wrong label in its vote",
-    "prior's vote": "the share of rows with any wrong label in the prior's vote, which is what is deployed,",
-    "classifier": "the share of rows with any wrong label in the answer of the classifier",
+    "vote": "the share of rows with any wrong label from its vote",
+    "prior's vote": "the share of rows with any wrong label from the deployed classifier (the prior's vote)",
+    "classifier": "the share of rows with any wrong label from the classifier",
 }
 
 
@@ -71,13 +72,16 @@ def bounded_labels(certificate: "Certificate") -> str:
     loss = certificate.linear_loss if certificate.of_network else None
     assert hamming is not None
     told = [_at_most(SUBJECTS[rate.predictor], rate.value)]
-    told.append(_at_most("the Hamming loss, the share of wrong labels,", hamming.value))
+    told.append(_at_most("the Hamming loss (the share of wrong labels)", hamming.value))
     if loss is not None:
-        drawn = "the expected linear loss of the aggregate, the Hamming loss of a network drawn,"
+        drawn = (
+            "the expected linear loss of the aggregate (the Hamming loss of a single network drawn from the "
+            "posterior)"
+        )
         aggregate = _at_most(drawn, loss.value)
         told = [f"{aggregate}, so {told[0]}", told[1]]
-    groups = statement_of_groups(certificate, "that share of rows with any wrong label")
-    return " and ".join(told) + _each_label(certificate) + groups + ", all together"
+    groups = statement_of_groups(certificate, "the share of rows with any wrong label")
+    return " and ".join(told) + _each_label(certificate) + groups + ", all of this together"
 
 
 def yardstick_of_labels(certificate: "Certificate") -> str:
@@ -86,11 +90,11 @@ def yardstick_of_labels(certificate: "Certificate") -> str:
     assert majority is not None
     alone = ""
     if majority.chosen_on == "certified rows":
-        alone = " There are no prior rows to choose it on: it is chosen on the rows it is counted on."
+        alone = " There are no prior rows, so this answer was chosen on the same rows it is counted on."
     return (
-        f"For comparison, a count on these rows and no claim: always answering {majority.answer}, what more "
-        f"than half of the {majority.chosen_on} have, has a wrong label on {majority.n_errors} of "
-        f"{majority.n}, a rate of {majority.error_rate:.4f}.{alone}"
+        f"For comparison, counted and not certified: always answering {majority.answer}, the labels that "
+        f"more than half of the {majority.chosen_on} have, gives a wrong label on {majority.n_errors} of "
+        f"{majority.n} rows, a rate of {majority.error_rate:.4f}.{alone}"
     )
 
 
@@ -100,6 +104,4 @@ def _each_label(certificate: "Certificate") -> str:
 
 
 def _at_most(what: str, value: float) -> str:
-    return (
-        f"{what} is at most {round_up(value)}" if value < 1 else f"nothing is proved about {what.rstrip(',')}"
-    )
+    return f"{what} is at most {round_up(value)}" if value < 1 else f"nothing is proved about {what}"

@@ -151,7 +151,7 @@ def certify_network(
     >>> model = certify_network(network, X, y, classes=("no", "yes"), prior=PriorRecord("zero"),
     ...                         prior_rows=[], certified_rows=range(200))
     >>> model.certificate.statement
-    'With confidence 95 %, over the draw of the 200 certified rows, the expected linear loss of the
+    'With 95 % confidence over the draw of the 200 certified rows, the expected linear loss of the
      aggregate is at most 0.0569, so the error rate of its vote is at most 0.1137.'
     >>> model.predict(X[:2])
     array(['yes', 'no'], dtype='<U3')
@@ -225,7 +225,7 @@ def _preprocessing_record(
     if preprocessor is None:
         return given or PreprocessingRecord("none")
     if given is not None and given.status == "none":
-        raise OptionError("There is a preprocessor, but the preprocessing record says that there is none.")
+        raise OptionError("A preprocessor was passed, but the preprocessing record says that there is none.")
     kinds = [column.kind for column in preprocessor.columns_]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("numeric", "categorical", "empty"))
     return given or PreprocessingRecord(

@@ -72,7 +72,7 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
     """
     n, n_features = row_count(x), network.architecture.n_features
     if x.shape[1] != n_features:
-        raise ShapeError(f"The network takes rows of {n_features} features, got shape {tuple(x.shape)}.")
+        raise ShapeError(f"The network expects rows with {n_features} features, got shape {tuple(x.shape)}.")
     if n == 0:
         return network.architecture.as_output(torch.zeros(0, network.architecture.n_outputs).double())
     return compute_rows(
@@ -270,10 +270,10 @@ def evaluate(network: AggregatedNetwork, x: Any, truth: NDArray[np.int64], code:
     true = np.asarray(truth)
     code.check_truth(true, n)
     if n == 0:
-        raise DomainError("There is no row to certify; at least one is needed.")
+        raise DomainError("There are no rows to certify; at least one is needed.")
     if network.architecture.n_outputs != code.n_outputs:
         raise ShapeError(
-            f"The network has {network.architecture.n_outputs} outputs, but the code of {code.n_classes} "
+            f"The network has {network.architecture.n_outputs} outputs, but the code for {code.n_classes} "
             f"classes needs {code.n_outputs}."
         )
     divergence = _divergence_ceiling(network)  # first: it says best what is wrong with absurd weights
@@ -301,9 +301,8 @@ def check_precise(answers: Answers) -> None:
     """Raise `UncertifiedError` if the outputs are too inexact to say what the vote is."""
     if not answers.error <= LARGEST_ERROR:
         raise UncertifiedError(
-            f"The outputs are proved to within {answers.error:.2g} only, and a certificate needs "
-            f"{LARGEST_ERROR}: the weights are absurdly large. Train with a smaller learning rate, or scale "
-            "the weights down."
+            f"The outputs are only accurate to {answers.error:.2g}, but a certificate needs {LARGEST_ERROR}: "
+            "the weights are far too large. Train with a smaller learning rate, or scale the weights down."
         )
 
 
@@ -323,7 +322,7 @@ def _output(network: AggregatedNetwork, rows: PreparedRows) -> Tensor:
     What is no number in any layer, because of absurd weights, is none in the end.
     """
     output = network.output(rows, validate_args=False)
-    check_finite("The output of the network", output, "Its weights are too large, or no numbers.")
+    check_finite("The output of the network", output, "Its weights are too large, or not numbers.")
     return output
 
 
@@ -366,5 +365,5 @@ def _divergence_ceiling(network: AggregatedNetwork) -> float:
     value = float(network.divergence().detach())
     ceiling: float = value * (1.0 + (n_weights + 8) * 2.0**-52)
     if not math.isfinite(ceiling):
-        raise DomainError("The divergence overflows; the weights are too large for any bound.")
+        raise DomainError("The divergence overflows: the weights are too large for any bound.")
     return ceiling

@@ -163,7 +163,7 @@ def prior_sureness(
         return np.abs(margins)
     if not table.split.prior_rows.size:
         raise OptionError(
-            "Thresholds are placed by the scores of prior rows, and there are none; set some rows apart."
+            "Thresholds are set from the scores of prior rows, but there are no prior rows; set some aside."
         )
     return evaluate(prior, *table.apart, table.inputs.code).sureness
 
@@ -201,20 +201,23 @@ def prior_problem(prior: PriorRecord, n_prior_rows: int, terms: Terms) -> str:
     bound on their mean needs draws that are independent of the network.
     """
     check_kind("prior", prior, PriorRecord)
-    name = f"A prior of kind {prior.how!r}"
+    name = f"A {prior.how!r} prior"
     if prior.how == "random" and prior.seed is None:
         return "A random prior needs its seed in PriorRecord, so that anyone can draw it again."
     if prior.seed is not None and terms.sampled and prior.seed == terms.seed:
-        return f"The risk is drawn from seed {prior.seed}, and so is the prior; give the draws another seed."
+        return (
+            f"The risk and the prior are both drawn from seed {prior.seed}; give the draws of the risk "
+            "another seed."
+        )
     if prior.how != "random" and prior.seed is not None:
-        return f"{name} has no seed, but its seed is {prior.seed}."
+        return f"{name} does not use a seed, but its seed is {prior.seed}."
     if prior.initialisation is not None and (prior.how, prior.initialisation) != ("zero", "zero"):
         if prior.how != "random":
             return f"{name} is not drawn, but its initialisation is {prior.initialisation!r:.40}."
         if prior.initialisation not in INITIALISATIONS:
             return f"{name} has the unknown initialisation {prior.initialisation!r:.40}."
     if prior.how in ("random", "zero") and prior.n_rows:
-        return f"{name} sees no rows, but its n_rows is {prior.n_rows}."
+        return f"{name} does not see any rows, but its n_rows is {prior.n_rows}."
     if prior.how == "pretrained" and not 0 < prior.n_rows == n_prior_rows:
         return f"A pre-trained prior saw the {n_prior_rows} prior rows, but its n_rows is {prior.n_rows}."
     if prior.n_rows > n_prior_rows:

@@ -69,7 +69,7 @@ class CertifiedModel:
         object.__setattr__(self, "prior_margins", margins)
         rows = np.array(self.row_fingerprints, dtype=np.uint64)
         if rows.ndim != 1:
-            raise ShapeError(f"row_fingerprints must be one list, got shape {rows.shape}.")
+            raise ShapeError(f"row_fingerprints must be a one-dimensional list, got shape {rows.shape}.")
         rows.setflags(write=False)
         object.__setattr__(self, "row_fingerprints", rows)
         self.inputs.check_size(self.network.architecture.n_features, self.network.architecture.n_outputs)
@@ -208,7 +208,7 @@ class CertifiedModel:
         """Raise `UncertifiedError` unless the model is what its certificate speaks of."""
         if problem := self.mismatch():
             raise UncertifiedError(
-                f"The model is not what its certificate speaks of: {problem}. Load it again, or certify it "
+                f"The model does not match its certificate: {problem}. Load it again, or certify it "
                 "as it is now."
             )
 

@@ -43,19 +43,18 @@ def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sa
     """
     if network.architecture.n_members is not None:
         raise UncertifiedError(
-            "A sampled risk can be certified for a single network only, not for members that answer as one; "
-            "use aggregation='fourier'."
+            "A sampled risk can only be certified for a single network, not for several that answer "
+            "together; use aggregation='fourier'."
         )
     depth = len(network.architecture.hidden_layer_sizes)
     if depth != 1:
         reason = (
             "there is nothing to draw without a hidden layer"
             if depth == 0
-            else "with more than one hidden layer the draws are shared between neurons, so that the estimate "
-            "is biased"
+            else "with more than one hidden layer, neurons share the draws, so the estimate is biased"
         )
         raise UncertifiedError(
-            f"A sampled risk can be certified for one hidden layer only: {reason}; use aggregation='fourier'."
+            f"A sampled risk can only be certified for one hidden layer: {reason}; use aggregation='fourier'."
         )
     assert terms.seed is not None
     n_samples = positive_int("n_samples", terms.n_samples)

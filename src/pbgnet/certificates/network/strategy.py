@@ -79,7 +79,7 @@ class Situation:
         answers = self.prior if predictor.startswith("prior's") else self.posterior
         if event.group is not None:
             if self.groups is None:
-                raise DomainError(f"There is no group {event.group}: no groups are known of these rows.")
+                raise DomainError(f"There is no group {event.group}: these rows have no groups.")
             return answers.of_rows(self.groups.rows_of(event.group))
         if event.given_class is None:
             return answers
@@ -157,7 +157,7 @@ def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
     if values.ndim not in (1, 2):
         raise ShapeError(f"prior_margins must be one list, or one for each label; got shape {values.shape}.")
     if not np.isfinite(values).all():
-        raise DomainError("prior_margins holds NaN or infinity; margins lie in [-1, 1].")
+        raise DomainError("prior_margins contains NaN or infinity; margins must be in [-1, 1].")
     return np.clip(values, -1.0, 1.0)
 
 
@@ -259,12 +259,12 @@ def unions(terms: Terms, candidates: tuple[str, ...], wanted: Wanted) -> tuple[U
     """Return what delta is divided for."""
     paid = []
     if len(candidates) > 1:
-        paid.append(Union(f"the routes looked at ({' and '.join(candidates)})", len(candidates)))
+        paid.append(Union(f"the certificate types considered ({' and '.join(candidates)})", len(candidates)))
     # What is counted of several labels over all rows is two claims; of a posterior both follow from one.
     counts_labels = wanted.several_labels and "held-out" in candidates
     paid += wanted.unions(2 if counts_labels else 1)
     if terms.sampled:
-        paid.append(Union("the draws of the sampled risk and the bound", 2))
+        paid.append(Union("the draws of the sampled risk, and the bound", 2))
     return tuple(paid)
 
 

@@ -50,30 +50,30 @@ class Terms:
     def __post_init__(self) -> None:
         if self.selective and self.certificate != "held-out":
             raise OptionError(
-                "Rows that are answered where the classifier is sure are counted: that is "
-                f"certificate='held-out', not {self.certificate!r}."
+                "max_error and coverage need certificate='held-out', because answered rows are counted; got "
+                f"{self.certificate!r}."
             )
         check_name("constant", self.constant, [member.value for member in Constant])
         check_name("certificate", self.certificate, CERTIFICATES)
         check_name("aggregation of a certificate", self.aggregation, ("fourier", "monte_carlo"))
         if self.confusion and self.certificate != "held-out":
             raise OptionError(
-                "The cells of the confusion matrix are counted: that is certificate='held-out', not "
-                f"{self.certificate!r}."
+                "confusion needs certificate='held-out', because the cells of the confusion matrix are "
+                f"counted; got {self.certificate!r}."
             )
         if self.per_label and self.certificate != "held-out":
             raise OptionError(
-                "The errors of each label are counted: that is certificate='held-out', not "
+                "per_label needs certificate='held-out', because the errors of each label are counted; got "
                 f"{self.certificate!r}."
             )
         if self.keep_prior and self.certificate != "vote":
             raise OptionError(
-                "keep_prior is for a bound that counts the divergence many times: certificate='vote', not "
+                "keep_prior needs certificate='vote', whose bound counts the divergence many times; got "
                 f"{self.certificate!r}."
             )
         if not self.sampled:
             if self.n_samples is not None or self.seed is not None:
-                raise OptionError("n_samples and seed belong to aggregation='monte_carlo'.")
+                raise OptionError("n_samples and seed are only for aggregation='monte_carlo'.")
             return
         if positive_int("n_samples", self.n_samples) > MOST_SAMPLES:
             raise DomainError(f"n_samples must be at most {MOST_SAMPLES}, got {self.n_samples}.")
@@ -81,8 +81,8 @@ class Terms:
             raise OptionError(f"aggregation='monte_carlo' needs a seed, a whole number; got {self.seed!r}.")
         if self.certificate not in ("seeger", "mixture") or self.class_conditional:
             raise OptionError(
-                "A sampled risk is certified by certificate='seeger' or 'mixture' over all rows only: the "
-                "other routes need exact outputs; use aggregation='fourier'."
+                "A sampled risk can only be certified over all rows with certificate='seeger' or 'mixture': "
+                "other certificates need exact outputs. Use aggregation='fourier'."
             )
 
     @property
@@ -131,16 +131,15 @@ class Terms:
         """Raise where groups are to be bounded apart, and the route cannot."""
         if groups is not None and self.certificate != "held-out":
             raise OptionError(
-                "The errors in each group are counted, from above and from below: that is "
-                f"certificate='held-out', not {self.certificate!r}."
+                "groups needs certificate='held-out', because the errors in each group are counted; got "
+                f"{self.certificate!r}."
             )
 
     def check_posterior(self, has_posterior: bool) -> None:
         """Raise where the prior was to be kept as it is, and there is another posterior."""
         if self.keep_prior and has_posterior:
             raise OptionError(
-                "keep_prior says that the posterior is the prior as it is, but their weights differ; leave "
-                "it out."
+                "keep_prior says that the posterior is the prior, but their weights differ; leave it out."
             )
 
     def check_classes(self, names: Sequence[str], truth: NDArray[np.int64]) -> None:
@@ -156,16 +155,16 @@ class Terms:
         by_class, several_labels = self.class_conditional or self.confusion, truth.ndim == 2
         if several_labels and by_class:
             raise OptionError(
-                "class_conditional and confusion are for rows of one class each; per_label bounds each of "
-                "several labels."
+                "class_conditional and confusion are for rows with a single class each. For several labels, "
+                "use per_label."
             )
         if several_labels and self.selective:
             raise OptionError(
-                "max_error and coverage are for rows of one class each, not for several labels."
+                "max_error and coverage are for rows with a single class each, not for several labels."
             )
         if self.per_label and not several_labels:
             raise OptionError(
-                "per_label is for rows of several labels; of classes, class_conditional bounds each."
+                "per_label is for rows with several labels. For classes, use class_conditional."
             )
         if class_events(names, self.class_conditional, self.confusion):
             for name, count in zip(names, np.bincount(truth, minlength=len(names)).tolist(), strict=True):
@@ -176,9 +175,9 @@ def check_class_size(label: str, count: int) -> None:
     """Raise `LabelError` unless there are enough certified rows of a class to bound its error rate."""
     if count < FEWEST_OF_A_CLASS:
         raise LabelError(
-            f"Class {label} has {count} certified rows; class-conditional bounds need at least "
-            f"{FEWEST_OF_A_CLASS} of each class. Certify more rows. To leave class_conditional out now would "
-            "be a choice by the labels, which nothing pays for."
+            f"Class {label} has {count} certified rows, but class-conditional bounds need at least "
+            f"{FEWEST_OF_A_CLASS} in each class. Certify more rows. Do not simply turn class_conditional off "
+            "now: that would be a choice based on the labels, which the confidence does not cover."
         )
 
 
@@ -191,5 +190,5 @@ def delta_of(confidence: Any) -> float:
     except OverflowError:  # a whole number of hundreds of digits
         value = math.inf
     if not 0.0 < value < 1.0:
-        raise DomainError(f"confidence must lie between 0 and 1, e.g. 0.95, got {confidence!r:.60}.")
+        raise DomainError(f"confidence must be between 0 and 1 (for example 0.95), got {confidence!r:.60}.")
     return float(1 - Decimal(repr(value)))

@@ -50,7 +50,7 @@ class Selective(Route):
     def chosen(self, settings: SelectionSettings) -> tuple[str, ...]:
         """Name the thresholds."""
         count = len(settings.thresholds)
-        return ("the threshold of an answer",) if count == 1 else (f"the {count} thresholds of an answer",)
+        return ("the threshold for answering",) if count == 1 else (f"the {count} thresholds for answering",)
 
     def evidence(self, measured: Measured, settings: SelectionSettings, delta: float) -> SelectionEvidence:
         """Count at each threshold."""
@@ -67,8 +67,8 @@ class FixedSequence(Selective):
 
     name = "fixed-sequence"
     summary = (
-        "that answered rows are wrong at most as often as asked, by exact tests from few answers to many; at "
-        "one threshold, the held-out count of errors among them"
+        "that answered rows are wrong no more often than asked, by exact tests that go from few answered "
+        "rows to many; at a single threshold, the held-out count of errors among them"
     )
     quantity = ANSWERED_ERROR_RATE
 
@@ -89,7 +89,7 @@ class UnansweredCount(Selective):
     """How many rows are left unanswered, at whichever threshold is certified: all of them share delta."""
 
     name = "unanswered-count"
-    summary = "the held-out count of rows that are left unanswered, at whichever threshold is certified"
+    summary = "the held-out count of rows left unanswered, at whichever threshold is certified"
     quantity = UNANSWERED_RATE
 
     def value(self, evidence: SelectionEvidence, settings: SelectionSettings, delta: float) -> float:

@@ -45,7 +45,7 @@ class Betting(Route):
     """A capital that grows by 1 / delta is as unlikely as delta, so the mean at which it would is refuted."""
 
     name = "betting"
-    summary = "the held-out mean of a loss of a predictor that was fixed beforehand, by betting against it"
+    summary = "the held-out mean loss of a predictor that was fixed in advance, by betting against it"
     quantity = LINEAR_LOSS
     predictors = ("prior's aggregate", "classifier")
     hamming_loss_of = ("prior's vote",)

@@ -12,7 +12,9 @@ class CatoniMixture(Seeger):
     """As `Seeger`, by the mixture whose trade-offs C the prior rows choose."""
 
     name = "catoni-mixture"
-    summary = "Catoni's bound averaged over several C on the linear loss of the posterior's aggregate"
+    summary = (
+        "Catoni's bound averaged over several values of C, on the linear loss of the posterior's aggregate"
+    )
 
     def plan(self, foresight: Foresight) -> LossSettings:
         """Choose C for the loss that the prior has on the prior rows."""
@@ -24,7 +26,7 @@ class CatoniMixture(Seeger):
 
     def chosen(self, settings: LossSettings) -> tuple[str, ...]:
         """Name the trade-offs."""
-        return (f"the {len(settings.c or ())} trade-offs C of the mixture",)
+        return (f"the {len(settings.c or ())} trade-off values C of the mixture",)
 
     def words(self, settings: LossSettings) -> str:
         """Name it."""

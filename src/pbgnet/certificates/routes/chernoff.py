@@ -21,7 +21,7 @@ class Chernoff(Route):
     """`kl(mean, bound) <= ln(1 / delta) / n`; for a predictor fixed without the rows."""
 
     name = "chernoff"
-    summary = "the held-out mean of a loss of a predictor that was fixed beforehand, by the kl bound"
+    summary = "the held-out mean loss of a predictor that was fixed in advance, by the kl bound"
     quantity = LINEAR_LOSS
     predictors = ("prior's aggregate", "classifier")
     any_loss_of = "classifier"

@@ -101,12 +101,19 @@ class Claim(Record):
         if self.answered is not None and (
             self.given_class in (None, self.answered) or route.name != "clopper-pearson"
         ):
-            raise DomainError("A cell of the confusion matrix is counted among rows of another class.")
+            raise DomainError(
+                "A cell of the confusion matrix needs two different classes and the route clopper-pearson."
+            )
         if self.label is not None and (self.given_class is not None or route.name != "clopper-pearson"):
-            raise DomainError("The error rate of a label is counted, and on all rows.")
+            raise DomainError(
+                "A claim about one label needs the route clopper-pearson, and cannot also name a class."
+            )
         counted = route.name in ("clopper-pearson", COUNT_BELOW)
         if self.group is not None and (not counted or (self.given_class, self.label) != (None, None)):
-            raise DomainError("The errors in a group are counted, and in all classes and labels.")
+            raise DomainError(
+                "A claim about a group must be a count (clopper-pearson), and cannot also name a class or a "
+                "label."
+            )
         if not route.bounds(self.quantity, self.predictor):
             raise DomainError(
                 f"route {route.name} bounds the {route.quantity} of {' or '.join(route.predictors)}, not the "

@@ -31,7 +31,7 @@ class ClopperPearson(Route):
     """Exact, and the best that can be said from a count; for a predictor fixed without the rows."""
 
     name = "clopper-pearson"
-    summary = "the held-out count of errors of a predictor that was fixed beforehand"
+    summary = "the held-out count of errors of a predictor that was fixed in advance"
     quantity = ERROR_RATE
     predictors = ("prior's vote", "classifier")
     evidence_type: ClassVar[type[Evidence]] = CountEvidence
@@ -56,7 +56,7 @@ class ClopperPearsonLower(ClopperPearson):
     """
 
     name = "clopper-pearson-lower"
-    summary = "the same count from below: 1 less this bound is a lower limit of the error rate"
+    summary = "the same count from below: 1 minus this bound is a lower limit of the error rate"
     quantity = ACCURACY
 
     def evidence(self, measured: Measured, settings: Settings, delta: float) -> CountEvidence:

@@ -26,7 +26,7 @@ class Disagreement(Route):
     """`R(f) <= R(vote) + P(f and vote differ)`, the second by a count on rows without labels."""
 
     name = "disagreement"
-    summary = "the bound of a certified vote, and a count of the rows on which another classifier differs"
+    summary = "the bound of a certified vote, plus a count of the rows on which another classifier differs"
     quantity = ERROR_RATE
     predictors = ("classifier",)
     evidence_type: ClassVar[type[Evidence]] = DisagreementEvidence
@@ -34,7 +34,7 @@ class Disagreement(Route):
     def evidence(self, measured: Measured, settings: Settings, delta: float) -> DisagreementEvidence:
         """Count the rows on which they differ."""
         if measured.reference_bound is None:
-            raise DomainError("A disagreement needs the bound of the certified vote, and there is none.")
+            raise DomainError("A disagreement needs the bound of a certified vote, and none was given.")
         return DisagreementEvidence(measured.n, measured.n_errors, measured.reference_bound)
 
     def value(self, evidence: DisagreementEvidence, settings: Settings, delta: float) -> float:

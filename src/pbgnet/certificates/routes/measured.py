@@ -101,7 +101,7 @@ class Measured:
     def require_losses(self) -> NDArray[np.float64]:
         """Return the losses, or say that there are none."""
         if self.losses is None:
-            raise DomainError("This route bounds a loss, and no losses were measured.")
+            raise DomainError("This route bounds a loss, but no losses were measured.")
         return self.losses
 
     def mean_loss(self) -> tuple[float, float]:

@@ -53,7 +53,7 @@ class PosteriorEvidence(Evidence):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.differing > self.of_outputs:
-            raise DomainError("Classes cannot differ in more outputs than there are.")
+            raise DomainError("Two classes cannot differ in more outputs than the network has.")
 
     @property
     def distance(self) -> Fraction:
@@ -71,7 +71,9 @@ class PosteriorEvidence(Evidence):
     def risk(self) -> float:
         """Return the largest exact empirical risk that rounding, or sampling, leaves open."""
         if (self.n_draws is None) != (self.sampling_delta is None):
-            raise DomainError("Draws pay a share of delta: n_draws and sampling_delta belong together.")
+            raise DomainError(
+                "A sampled risk uses a share of delta: give both n_draws and sampling_delta, or neither."
+            )
         risk = self.empirical_risk
         if self.n_draws is not None and self.sampling_delta is not None:
             risk = sampled_risk_ceiling(risk, self.n_draws, self.sampling_delta)
@@ -107,10 +109,11 @@ class LossSettings(Settings):
         super().__post_init__()
         if (self.constant is None) == (self.c is None):
             raise DomainError(
-                "A loss is bounded by the kl theorem (constant) or by a mixture (c): name one of them."
+                "A loss is bounded either by the kl theorem (constant) or by a mixture (c): give exactly "
+                "one of them."
             )
         if self.weights is not None and len(self.weights) != len(self.c or ()):
-            raise DomainError("weights must be one for each c.")
+            raise DomainError("weights must have one value for each c.")
 
 
 def posterior_evidence(measured: Measured, delta: float, *, of_vote: bool = False) -> PosteriorEvidence:
@@ -133,7 +136,7 @@ def posterior_evidence(measured: Measured, delta: float, *, of_vote: bool = Fals
 def require_divergence(measured: Measured) -> float:
     """Return the divergence, or say that there is none."""
     if measured.divergence is None:
-        raise DomainError("This route is for a network with a prior, and no divergence was measured.")
+        raise DomainError("This route is for a network with a prior, but no divergence was measured.")
     return measured.divergence
 
 

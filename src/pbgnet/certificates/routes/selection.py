@@ -36,17 +36,17 @@ def check_selection(
     name, share = names
     if max_error is not None and coverage is not None:
         raise OptionError(
-            f"{name} and {share}: ask for one of them. With {name} as many rows are answered as can be, "
-            f"with {share} a given share, as well as can be."
+            f"Give {name} or {share}, not both. With {name}, pbgnet answers as many rows as it can; with "
+            f"{share}, it answers that share of the rows as accurately as it can."
         )
     if max_error is not None and (_is_zero(max_error) or positive_real(name, max_error) >= 1.0):
         raise DomainError(
-            f"{name} must lie between 0 and 1, e.g. 0.02, got {max_error!r:.60}: no count shows that a "
-            "classifier is never wrong, and that it is wrong at most always needs no proof."
+            f"{name} must be between 0 and 1 (for example 0.02), got {max_error!r:.60}. No count can show "
+            "that a classifier is never wrong, and a limit of 1 needs no proof."
         )
     if coverage is not None and (_is_zero(coverage) or positive_real(share, coverage) > 1.0):
         raise DomainError(
-            f"{share}, a share of rows to answer, must lie above 0 and be at most 1, got {coverage!r:.60}."
+            f"{share}, the share of rows to answer, must be above 0 and at most 1, got {coverage!r:.60}."
         )
     return max_error is not None or coverage is not None
 
@@ -81,14 +81,14 @@ class SelectionSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.thresholds or any(low >= high for high, low in pairwise(self.thresholds)):
-            raise DomainError("thresholds must be one or more numbers, each below the one before it.")
+            raise DomainError("thresholds must be one or more numbers in decreasing order.")
         rising = all(a < b for a, b in pairwise(self.starts))
         if not self.starts or not rising or self.starts[-1] >= len(self.thresholds):
-            raise DomainError("starts must be places of thresholds, each behind the one before it.")
+            raise DomainError("starts must be indices of thresholds in increasing order.")
         if self.target is not None and self.coverage is not None:
-            raise DomainError("A threshold is found by a target or placed by a coverage, not by both.")
+            raise DomainError("A threshold is set by a target or by a coverage, not by both.")
         if self.target is None and len(self.thresholds) > 1:
-            raise DomainError("Without a target there is one threshold, which was settled beforehand.")
+            raise DomainError("Without a target there must be a single threshold, fixed in advance.")
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,18 @@ class SelectionEvidence(Evidence):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not len(self.answered) == len(self.wrong) == len(self.surely_answered) > 0:
-            raise DomainError("There must be as many counts of answered rows as of wrong ones.")
+            raise DomainError(
+                "answered, wrong and surely_answered must have the same number of counts, at least one."
+            )
         for counts in (self.answered, self.surely_answered):
             if any(a > b for a, b in pairwise(counts)) or counts[-1] > self.n:
-                raise DomainError("A lower threshold cannot answer fewer rows, and none more than there are.")
+                raise DomainError(
+                    "A lower threshold cannot answer fewer rows, and no threshold can answer more rows than "
+                    "there are."
+                )
         for answered, wrong, surely in zip(self.answered, self.wrong, self.surely_answered, strict=True):
             if max(wrong, surely) > answered:
-                raise DomainError("There cannot be more wrong rows than answered ones.")
+                raise DomainError("There cannot be more wrong rows than answered rows.")
 
     @property
     def empirical_risk(self) -> float:
@@ -131,7 +136,7 @@ class SelectionEvidence(Evidence):
 def count_answered(measured: Measured, settings: SelectionSettings) -> SelectionEvidence:
     """Count answered and wrong rows at each threshold."""
     if measured.scores is None:
-        raise DomainError("This route needs the scores of the rows, and none were measured.")
+        raise DomainError("This route needs the scores of the rows, but none were measured.")
     thresholds, slack = np.asarray(settings.thresholds), measured.score_error
     right, wrong = (np.sort(measured.scores[rows]) for rows in (~measured.wrong, measured.wrong))
     may, surely = thresholds - slack, thresholds + slack
@@ -150,7 +155,7 @@ def certified_place(evidence: SelectionEvidence, settings: SelectionSettings, de
     """Return the place of the threshold that is certified; None if none is."""
     if len(evidence.answered) != len(settings.thresholds):
         raise DomainError(
-            f"There are {len(settings.thresholds)} thresholds, but counts at {len(evidence.answered)}."
+            f"There are {len(settings.thresholds)} thresholds but {len(evidence.answered)} counts."
         )
     if settings.target is None:
         return 0

@@ -34,7 +34,7 @@ class Vote(Route):
     """
 
     name = "vote"
-    summary = "the error rate of the posterior's vote through several networks, without the factor 2"
+    summary = "the error rate of the posterior's vote, through several networks and without the factor 2"
     quantity = ERROR_RATE
     predictors = ("vote", "discarded vote")
     hamming_loss_of = predictors
@@ -66,15 +66,19 @@ class Vote(Route):
     def chosen(self, settings: VoteSettings) -> tuple[str, ...]:
         """Name T and k, and the trade-offs."""
         told = (
-            f"the number of networks in the vote, {settings.n_networks}, and that it is a loss if at most "
-            f"{settings.n_right} are right"
+            f"the number of networks in the vote, {settings.n_networks}, and the rule that a row is lost if "
+            f"at most {settings.n_right} of them are right"
         )
-        return (told,) if settings.c is None else (told, f"the {len(settings.c)} trade-offs C of its mixture")
+        return (
+            (told,)
+            if settings.c is None
+            else (told, f"the {len(settings.c)} trade-off values C of its mixture")
+        )
 
     def evidence(self, measured: Measured, settings: VoteSettings, delta: float) -> PosteriorEvidence:
         """Take the mean chance that at most k of T networks are right."""
         if measured.margins is None:
-            raise DomainError("This route needs the margins of a network, and none were measured.")
+            raise DomainError("This route needs the margins of a network, but none were measured.")
         margins = np.clip(measured.margins, -1.0, 1.0)
         risk = mean_loss(vote_losses(margins, settings.n_networks, settings.n_right))
         error = vote_loss_error(settings.n_networks, settings.n_right, measured.margin_error)

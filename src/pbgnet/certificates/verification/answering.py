@@ -20,13 +20,13 @@ def check_scores(case: AnswersCase) -> Outcome:
     if stored is None:
         return Outcome("no scores", "no scores", True)
     own, n = stored.lowest is None, stored.values.size
-    expected = f"the {n} values of the {stored.quantity} that are stored"
+    expected = f"the {n} stored values of the {stored.quantity}"
     if case.scores is not None and (given := score_quantity(case.scores, case.model)) != stored.quantity:
-        return Outcome(stored.quantity, given, False, "other scores were given than those that are certified")
+        return Outcome(stored.quantity, given, False, "the scores passed are not the certified ones")
     lacking = ["model"] * (case.model is None) + ["scores"] * (own and case.scores is None)
     if lacking:
         note = (
-            f"not asked again: that the {stored.quantity} has these values is taken on trust; pass "
+            f"not computed again; taken on trust: the {stored.quantity} has these values. To check, pass "
             f"{' and '.join(lacking)}"
         )
         return Outcome(expected, expected, True, note, trusted=True)
@@ -36,7 +36,10 @@ def check_scores(case: AnswersCase) -> Outcome:
     if gap > SCORE_SLACK:
         return Outcome(expected, f"values that differ by up to {gap:.2g}", False)
     note = (
-        f"values here differ by up to {gap:.2g}, as by rounding; the stored ones are on trust" if gap else ""
+        f"values computed here differ by up to {gap:.2g}, which may be rounding; the stored ones are taken "
+        "on trust"
+        if gap
+        else ""
     )
     return Outcome(expected, expected, True, note, trusted=bool(gap))
 
@@ -51,13 +54,18 @@ def check_thresholds(case: AnswersCase) -> Outcome:
     assert scores is not None
     told = f"{len(settings.thresholds)} thresholds of the {scores.quantity}"
     if any(claim.settings != settings for claim in claims):
-        return Outcome(told, "others for the share of answers", False, "each claim has thresholds of its own")
+        return Outcome(
+            told,
+            ("different ones for the share of unanswered rows"),
+            False,
+            ("the two claims about answered rows use different thresholds"),
+        )
     if settings.target is not None and scores.quantity == PROBABILITY:
         fixed = probability_thresholds(settings.target)
         if (settings.thresholds, settings.starts) == (fixed, spread_starts(len(fixed))):
             return Outcome(told, told, True, "they are the same for all data")
     note = (
-        "that the thresholds, where the walk through them begins and the target were settled without the "
-        "certified rows is taken on trust"
+        "taken on trust: the thresholds, the points where testing starts, and the target were fixed without "
+        "looking at the certified rows"
     )
     return Outcome(told, told, True, note, trusted=True)

@@ -72,26 +72,24 @@ def check_predictions(case: AnswersCase) -> Outcome:
 def check_answers(case: AnswersCase) -> Outcome:
     """Ask the classifier again, where it is given."""
     certified = case.certified
-    expected = f"the {certified.predictions.size} answers that are stored"
+    expected = f"the {certified.predictions.size} stored answers"
     if case.model is None:
         return not_asked(expected)
     described = exported_network(case.model)
     if certified.exported is not None and described != certified.exported:
         told = "no exported network" if described is None else f"the {described.network} network"
-        return Outcome(
-            expected, told, False, "it is not the exported network that was counted; pass it itself"
-        )
+        return Outcome(expected, told, False, "this is not the exported network that was certified")
     with unchanged_data(case.X, case.y, case.facts):
         again = ask(case.model, case.asked_rows, case.classes)
     if again.size != certified.predictions.size:
         return Outcome(expected, f"{again.size} answers", False)
     differ = int(np.sum(again != certified.predictions))
-    return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
+    return Outcome(expected, f"{differ} different answers" if differ else expected, not differ)
 
 
 def not_asked(expected: str) -> Outcome:
     """Say that the stored answers are on trust."""
-    note = "not asked again: that the classifier answers so is taken on trust; pass model to ask it"
+    note = "not asked again; taken on trust: the classifier gives these answers. To check, pass model"
     return Outcome(expected, expected, True, note, trusted=True)
 
 
@@ -100,16 +98,16 @@ def check_losses(case: AnswersCase) -> Outcome:
     stored = case.certified.losses
     stated = "no loss" if stored is None else stored.quantity
     if case.loss is not None and (given := loss_quantity(case.loss)) != stated:
-        return Outcome(stated, given, False, "another loss was given than the one that is certified")
+        return Outcome(stated, given, False, "the loss passed is not the certified one")
     if stored is None:
         return Outcome(stated, stated, True)
-    expected = f"the {stored.values.size} values of the {stated} that are stored"
+    expected = f"the {stored.values.size} stored values of the {stated}"
     loss = case.loss if case.loss is not None else named_loss(stated)
     if case.model is None or loss is None:
         wanted = " and ".join(
             name for name, value in (("model", case.model), ("loss", loss)) if value is None
         )
-        note = f"not computed again: that the {stated} has these values is taken on trust; pass {wanted}"
+        note = f"not computed again; taken on trust: the {stated} has these values. To check, pass {wanted}"
         return Outcome(expected, expected, True, note, trusted=True)
     with unchanged_data(case.X, case.y, case.facts):
         again = measure_losses(loss, case.model, case.asked_rows, case.true_labels).values
@@ -119,7 +117,10 @@ def check_losses(case: AnswersCase) -> Outcome:
     if gap > LOSS_SLACK:
         return Outcome(expected, f"values that differ by up to {gap:.2g}", False)
     note = (
-        f"values here differ by up to {gap:.2g}, as by rounding; the stored ones are on trust" if gap else ""
+        f"values computed here differ by up to {gap:.2g}, which may be rounding; the stored ones are taken "
+        "on trust"
+        if gap
+        else ""
     )
     return Outcome(expected, expected, True, note, trusted=bool(gap))
 
@@ -137,19 +138,18 @@ def check_rows(case: AnswersCase) -> Outcome:
         try:
             refuse_rows_of_fit(seeing, case.X)
         except PriorLeakageError as error:
-            return Outcome(f"{n} rows that nothing was made from", "others", False, str(error))
+            return Outcome(f"{n} rows that no classifier was fitted on", "others", False, str(error))
     count = case.certificate.n_priors
     number = "the only one tried on them" if count == 1 else f"one of at most {count} tried on them"
-    each = "what it answers on a row depends"
+    each = "its answer on a row does not depend"
     if case.certified.losses is not None:
-        each = "what it answers on a row, and the loss of a row, depend"
-    claimed, vote = "with or without a loss or classes, and the confidence", ""
+        each = "its answer and its loss on a row do not depend"
+    claimed, fixed = "with or without a loss or classes, and the confidence", "was"
     if isinstance(case.certificate.subject, DisagreementSubject):
-        claimed, vote = "the confidence, and the shares of it", ", so was the certified vote"
+        claimed, fixed = "the confidence and how it is divided", "and the certified vote were"
     note = (
-        f"that the classifier was fixed without these rows{vote}, and is {number}, is taken on trust; so is "
-        f"that {each} on no other row, and that what is claimed ({claimed}) was settled before the rows were "
-        "seen"
+        f"taken on trust: the classifier {fixed} fixed without these rows; the classifier is {number}; "
+        f"{each} on other rows; the claims ({claimed}) were chosen before looking at the rows"
     )
     return Outcome(f"{n} rows, all certified", f"{n} rows, all certified", True, note, trusted=True)
 
@@ -175,7 +175,7 @@ def check_majority(case: AnswersCase) -> Outcome:
     if isinstance(case.certificate.subject, DisagreementSubject):
         return compare_majority(case.certificate, None, ())
     truth, names = _truth(case), case.classes.names
-    majority = MajorityAnswer.counted(names, case.classes.places(case.labels_apart, "y holds"), truth)
+    majority = MajorityAnswer.counted(names, case.classes.places(case.labels_apart, "y contains"), truth)
     return compare_majority(
         case.certificate, majority, never_answered(names, truth, case.certified.predictions)
     )
@@ -206,7 +206,7 @@ def check_shares(case: AnswersCase) -> Outcome:
     compared = isinstance(subject, DisagreementSubject)
     expected_claims = (OVERALL,) if compared else (OVERALL, *case.wanted.claims)
     if found != expected_claims:
-        detail = "more, or others, are claimed than are stored"
+        detail = "the claims are not the ones that the stored answers support"
         return Outcome(claims_text(expected_claims), claims_text(found), False, detail)
     if stated.alternatives or any(not is_settled(claim) for claim in stated.claims):
         return Outcome("one count, the fixed settings and no alternatives", "more", False)
@@ -229,36 +229,40 @@ def check_reference(case: AnswersCase) -> Outcome:
     stated = subject.reference
     expected = f"bound {stated.claim.value!r} of the certificate {stated.seal}"
     if problem := _contradiction(stated, case.certificate.error_rate):
-        return Outcome(expected, problem, False, "what is stated of the certified vote contradicts itself")
+        return Outcome(
+            expected, problem, False, "the statements about the certified vote contradict each other"
+        )
     if case.reference is None:
-        note = "the certified vote was not given: its bound and its answers are taken on trust"
+        note = "the certified vote was not passed; taken on trust: its bound and its answers"
         return Outcome(expected, expected, True, note, trusted=True)
     if problem := case.reference.mismatch() or _other_certificate(stated, case.reference):
-        return Outcome(expected, problem, False, "it is not the certified vote that was leant on")
+        return Outcome(
+            expected, problem, False, "this is not the certified vote that the certificate relies on"
+        )
     answers = ask(case.reference, case.X, case.classes, "The vote")
     if differ := int(np.sum(answers != case.certified.reference)):
-        return Outcome(expected, f"{differ} other answers", False)
+        return Outcome(expected, f"{differ} different answers", False)
     if case.reference_failures is None:
-        note = "that the certificate of the vote is right is taken on trust; pass reference_data to verify it"
+        note = "taken on trust: the certificate of the vote is correct. To check, pass reference_data"
         return Outcome(expected, expected, True, note, trusted=True)
     if case.reference_failures:
-        told = f"failed steps of its own verification: {', '.join(case.reference_failures)}"
+        told = f"its own verification failed at: {', '.join(case.reference_failures)}"
         return Outcome(expected, told, False)
-    return Outcome(expected, expected, True, "its own certificate was verified with the data given")
+    return Outcome(expected, expected, True, "its own certificate was verified with the data passed")
 
 
 def _contradiction(stated: ReferenceRecord, leaning: Claim) -> str:
     """Return what is wrong with the record of a certified vote as it stands; empty if nothing is."""
     claim = stated.claim
     if (claim.quantity, claim.given_class) != (ERROR_RATE, None):
-        return "no bound on the error rate over all rows"
+        return "a claim other than the error rate over all rows"
     if claim.evidence != claim.evidence.at(claim.delta):
-        return "draws at another share of delta"
+        return "draws for a different share of delta"
     value = claim.recomputed().value
     if not is_outward(claim.value, value):
         return f"bound {value!r} from its evidence"
     leant_on = getattr(leaning.evidence, "reference_bound", None)
-    return "" if leant_on == claim.value else "another bound in the claim"
+    return "" if leant_on == claim.value else "a different bound in the claim"
 
 
 def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
@@ -271,7 +275,7 @@ def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
         stated.n_priors,
         stated.n_shares,
     ):
-        return f"bound {own.value!r} by other evidence"
+        return f"bound {own.value!r} from different evidence"
     return ""
 
 
@@ -298,7 +302,7 @@ def choices_text(choices: Choices) -> str:
 
 
 def _truth(case: AnswersCase) -> NDArray[np.int64]:
-    return case.classes.places(case.true_labels, "y holds")
+    return case.classes.places(case.true_labels, "y contains")
 
 
 def _measured(case: AnswersCase) -> Measured:

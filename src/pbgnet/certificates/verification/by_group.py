@@ -12,16 +12,22 @@ def check_groups(case: Case) -> Outcome:
     if stated is None:
         if case.given_groups is None:
             return Outcome("none", "none", True)
-        return Outcome("none", "groups", False, "nothing is claimed of groups; leave groups out")
+        return Outcome(
+            "none", "groups", False, "the certificate makes no claims about groups; do not pass groups"
+        )
     if stated.column is not None and case.given_groups is not None:
-        detail = f"the groups are told by column {stated.column!r:.60} of the table; leave groups out"
+        detail = f"the groups are read from column {stated.column!r:.60} of the table; do not pass groups"
         return Outcome(_told(stated), "others", False, detail)
     groups = case.read_groups()
     if groups is None:
-        detail = "the groups were given row by row, not by a column: pass groups, as they were given then"
+        detail = (
+            "the groups were passed row by row and are not a column of the table: pass the same groups again"
+        )
         return Outcome(_told(stated), "not given", False, detail)
     found = groups.record(case.certified_rows)
-    return same(_told(stated), _told(found), "rows have other groups than those that were certified")
+    return same(
+        _told(stated), _told(found), "the rows belong to different groups than when they were certified"
+    )
 
 
 def check_difference(case: Case) -> Outcome:

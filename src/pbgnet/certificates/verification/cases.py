@@ -205,7 +205,7 @@ class NetworkCase(Case):
     def situation(self) -> Situation:
         """What posterior and prior answer on the certified rows, and margins on prior rows."""
         if int(self.model.certified_rows.max()) >= self.n_rows:
-            raise UncertifiedError("a certified row lies beyond the end of the table")
+            raise UncertifiedError("a certified row is beyond the end of the table")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were given when the model was made
             found = situation_of(

@@ -95,7 +95,7 @@ def check_alternatives(case: NetworkCase) -> Outcome:
     kept = [claim for claim in stated.alternatives if not claim.discarded]
     told, expected = _listed(stated.alternatives), _listed(_expected_alternatives(case))
     if told != expected:
-        return Outcome(expected, told, False, "other routes are listed than those that were not taken")
+        return Outcome(expected, told, False, "the alternatives listed are not the ones that were not used")
 
     def problem(claim: Claim) -> str:
         if claim.delta != stated.delta_per_prior:
@@ -105,7 +105,7 @@ def check_alternatives(case: NetworkCase) -> Outcome:
 
     outcome = outcome_of(stated.alternatives, problem)
     if outcome.ok and len(kept) < len(stated.alternatives):
-        note = "those of the posterior that was not kept are taken on trust"
+        note = "taken on trust: the alternatives that used the posterior, which was not kept"
         return Outcome(outcome.expected, outcome.found, True, note, trusted=True)
     return _with_ties(case, kept, outcome)
 
@@ -117,12 +117,12 @@ def check_choices(case: NetworkCase) -> Outcome:
     told = "; ".join(_name(claim) for claim in certificate.claims)
     if not any(_is_made_by(certificate.claims, name, case.wanted) for name in names):
         expected = f"the claims of {' or '.join(names)}"
-        return Outcome(expected, told, False, "more, or others, are claimed than were paid for")
+        return Outcome(expected, told, False, "the claims are not the ones that delta was divided for")
     prices = unions(case.terms, names, case.wanted)
     return same(
         _choices_text(stated.candidates, [(union.what, union.count) for union in stated.unions]),
         _choices_text(names, [(union.what, union.count) for union in prices]),
-        "a choice was not paid for as it must be",
+        "delta was not divided as these choices require",
     )
 
 
@@ -138,9 +138,7 @@ def check_settings(case: NetworkCase) -> Outcome:
     if told != again:
         return Outcome("; ".join(again) or "nothing", "; ".join(told) or "nothing", False)
     if foresight.learned and case.model.prior_margins is not None:
-        note = (
-            "that the stored margins are those on prior rows the prior was not trained on is taken on trust"
-        )
+        note = "taken on trust: the stored margins come from prior rows that the prior was not trained on"
         return Outcome(expected, expected, True, note, trusted=True)
     return Outcome(expected, expected, True)
 
@@ -150,9 +148,14 @@ def check_deployed(case: NetworkCase) -> Outcome:
     subject, predictor = case.subject, case.certificate.error_rate.predictor
     expected = f"the {predictor}"
     if predictor == "prior's vote" and subject.prior_weights != subject.posterior_weights:
-        return Outcome(expected, "the posterior's vote", False, "the model answers with another network")
+        return Outcome(expected, "the posterior's vote", False, "the model answers with a different network")
     if case.certificate.choices.keeps_prior and case.situation.has_posterior:
-        return Outcome(expected, "a posterior's", False, "the prior is said to be kept as it is")
+        return Outcome(
+            expected,
+            "a posterior's",
+            False,
+            ("the certificate says that the prior was kept as the posterior"),
+        )
     return Outcome(expected, expected, True)
 
 
@@ -161,7 +164,7 @@ def outcome_of(claims: Iterable[Claim], problem: Callable[[Claim], str]) -> Outc
     listed = list(claims)
     for claim in listed:
         if found := problem(claim):
-            return Outcome(_claim_text(claim), found, False, f"{_name(claim)} is not what the data give")
+            return Outcome(_claim_text(claim), found, False, f"{_name(claim)} does not follow from the data")
     told = "; ".join(f"{claim.route} {claim.value!r}" for claim in listed) or "none"
     return Outcome(told, told, True)
 
@@ -315,7 +318,7 @@ def _same_number(ours: object, theirs: object, relative: float = RELATIVE) -> bo
 
 def _choices_text(candidates: Iterable[str], prices: list[tuple[str, int]]) -> str:
     paid = "; ".join(f"{count} for {what}" for what, count in prices) or "nothing paid"
-    return f"looked at {' and '.join(candidates)}; {paid}"
+    return f"considered {' and '.join(candidates)}; {paid}"
 
 
 def _name(claim: Claim) -> str:

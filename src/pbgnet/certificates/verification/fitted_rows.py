@@ -14,7 +14,7 @@ def check_split(case: FittedCase) -> Outcome:
 def check_rows(case: FittedCase) -> Outcome:
     """See that every row of the table is either one of the fit or counted."""
     n, n_prior, total = case.certificate.inputs.n, case.subject.n_prior_rows, case.n_rows
-    expected = f"{n} certified rows, all but the {n_prior} of the fit"
+    expected = f"{n} certified rows, all rows except the {n_prior} prior rows"
     split = case.split
     ok = (split.certified_rows.size, split.prior_rows.size, n + n_prior) == (n, n_prior, total)
     return Outcome(expected, expected if ok else f"a table of {total} rows", ok)
@@ -34,11 +34,11 @@ def check_fit(case: FittedCase) -> Outcome:
     told = f"{fit.classifier} of {fit.library}"
     chosen = ""
     if fit.candidates:
-        chosen = f", and that it was chosen among {len(fit.candidates)} candidates there, "
+        chosen = f" and chosen among {len(fit.candidates)} candidates"
     note = (
-        f"not repeated: that the classifier, with its preprocessing, was fitted on the prior rows alone"
-        f"{chosen or ' '}is taken on trust; so is that what it answers on a row depends on no other row, and "
-        "that the types of the columns were fixed without looking at the certified rows"
+        f"not repeated; taken on trust: the classifier and its preprocessing were fitted{chosen} only on the "
+        "prior rows; its answer on a row does not depend on other rows; the column types were fixed without "
+        "looking at the certified rows"
     )
     return Outcome(told, told, True, note, trusted=True)
 
@@ -47,9 +47,9 @@ def check_settled(case: FittedCase) -> Outcome:
     """Name what no file can show: when what is claimed was settled."""
     count = case.certificate.n_priors
     number = "one fit" if count == 1 else f"at most {count} fits"
-    told = f"a count of errors and {number}, settled beforehand"
+    told = f"a count of errors and {number}, chosen in advance"
     note = (
-        f"that the confidence, {settled_claims(case.certificate)}, the number of fits that were compared on "
-        "the certified rows and the seed were settled before these rows were looked at is taken on trust"
+        f"taken on trust: the confidence, {settled_claims(case.certificate)}, the number of fits compared on "
+        "the certified rows and the seed were chosen before looking at these rows"
     )
     return Outcome(told, told, True, note, trusted=True)

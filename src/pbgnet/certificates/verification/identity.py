@@ -42,14 +42,14 @@ def check_statement(case: Case) -> Outcome:
         ("statement is", (certificate.statement,), (written.statement,)),
         ("predictors are", certificate.predictors, written.predictors),
         ("assumptions are", certificate.assumptions, written.assumptions),
-        ("words of the comparison are", (certificate.comparison,), (written.comparison,)),
+        ("comparison sentences are", (certificate.comparison,), (written.comparison,)),
         ("yardstick is", (certificate.yardstick,), (written.yardstick,)),
         ("shortcomings are", certificate.shortcomings, written.shortcomings),
     ):
         pairs = [(_nth(genuine, k), _nth(found, k)) for k in range(max(len(genuine), len(found)))]
         for expected, other in pairs:
             if expected != other:
-                detail = f"the {name} not what the numbers in certificate.json say"
+                detail = f"the {name} not the one that the numbers in certificate.json give"
                 return Outcome(expected, other, False, detail)
     return Outcome(certificate.statement, certificate.statement, True)
 
@@ -58,7 +58,7 @@ def check_seal(case: Case) -> Outcome:
     """Fingerprint the whole text, for the fields that no other step recomputes."""
     certificate = case.certificate
     if certificate.written is None:
-        return Outcome(certificate.seal, certificate.seal, True, "it was never in a file")
+        return Outcome(certificate.seal, certificate.seal, True, "it has not been saved to a file")
     return same(certificate.written.seal, certificate.seal, EDITED)
 
 
@@ -111,7 +111,7 @@ def explained(expected: str, found: str, case: Case, explain: Callable[[Case], s
 def check_stored_rows(case: NetworkCase) -> Outcome:
     """See that the row fingerprints that are stored are those of the table."""
     stored, found = case.model.row_fingerprints, case.table.row_fingerprints
-    detail = "rows that the model was made from would not be told from others"
+    detail = "the stored row fingerprints would not recognise the rows that the model was trained on"
     return same(fingerprint_rows(stored), fingerprint_rows(found), detail)
 
 

@@ -15,7 +15,7 @@ from pbgnet.certificates.verification.outcomes import Outcome, compare_majority,
 def check_answers(case: AnswersCase) -> Outcome:
     """Ask the classifier again, where it is given."""
     stored = case.certified.predictions
-    expected = f"the {len(stored)} answers that are stored"
+    expected = f"the {len(stored)} stored answers"
     if case.model is None:
         return not_asked(expected)
     with unchanged_data(case.X, case.y, case.facts):
@@ -23,7 +23,7 @@ def check_answers(case: AnswersCase) -> Outcome:
     if again.shape != stored.shape:
         return Outcome(expected, f"{len(again)} answers", False)
     differ = int((again != stored).any(axis=1).sum())
-    return Outcome(expected, f"{differ} other answers" if differ else expected, not differ)
+    return Outcome(expected, f"{differ} different answers" if differ else expected, not differ)
 
 
 def check_count(case: AnswersCase) -> Outcome:
@@ -59,7 +59,7 @@ def check_shares(case: AnswersCase) -> Outcome:
     wanted = Wanted.stated(stated.claims, names, case.claimed_groups, several_labels=True)
     allowed = claimed_of_labels(wanted)
     if found != allowed:
-        detail = "more, or others, are claimed than are stored"
+        detail = "the claims are not the ones that the stored answers support"
         return Outcome(claims_text(allowed), claims_text(found), False, detail)
     if stated.alternatives or not all(map(is_settled, stated.claims)):
         return Outcome("counts, the fixed settings and no alternatives", "more", False)

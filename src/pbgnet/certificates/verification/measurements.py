@@ -61,7 +61,7 @@ def check_numerical_error(case: NetworkCase) -> Outcome:
             f"outputs to within {LARGEST_ERROR!r}",
             f"to within {largest!r}",
             False,
-            "the weights are absurdly large: nobody can tell how the vote answers",
+            "the weights are far too large to tell how the vote answers",
         )
     return close(case.subject.numerical_error, case.answers.numerical_error)
 

@@ -18,13 +18,13 @@ from pbgnet.preprocessing import TablePreprocessor, read_columns, take_rows
 
 SPLIT_NOTES = {
     "given": (
-        "that the rows were chosen without looking at anything in them, neither features nor labels, is "
-        "taken on trust: a choice by what they hold breaks the certificate"
+        "taken on trust: the rows were chosen without looking at their features or labels. Choosing them by "
+        "their values invalidates the certificate"
     ),
-    "hashed": "that the column names cases, and was not chosen by what the rows hold, is taken on trust",
-    "earliest": (
-        "that the later rows are independent draws, and those to come are drawn like them, is taken on trust"
+    "hashed": (
+        "taken on trust: the column identifies cases, and was not chosen by looking at the values in the rows"
     ),
+    "earliest": ("taken on trust: the later rows are independent draws, and future rows are drawn like them"),
 }
 """What is on trust about rows that were not drawn at random, though they can be told again."""
 
@@ -44,13 +44,16 @@ def check_rows(case: NetworkCase) -> Outcome:
     if max(_largest(prior), _largest(certified)) >= case.n_rows:
         problems.append(f"rows beyond the end of the table of {case.n_rows}")
     if told != left_out:
-        problems.append(f"{left_out} rows in neither part, not {told}")
+        problems.append(f"{left_out} rows that are neither prior rows nor certified rows, instead of {told}")
     if split.left_out_problem(case.n_rows):
-        problems.append(f"{left_out} rows in neither part")
+        problems.append(f"{left_out} rows that are neither prior rows nor certified rows")
     if problems or not left_out:
         return Outcome(expected, ", ".join(problems) or expected, not problems)
-    note = f"{left_out} rows of the table are in neither part: that they were left out without looking at "
-    return Outcome(expected, expected, True, f"{note}anything is taken on trust", trusted=True)
+    note = (
+        f"taken on trust: {left_out} rows that are neither prior rows nor certified rows were left out "
+        "without looking at their features or labels"
+    )
+    return Outcome(expected, expected, True, note, trusted=True)
 
 
 def check_redraw(case: NetworkCase | FittedCase) -> Outcome:
@@ -66,7 +69,7 @@ def check_redraw(case: NetworkCase | FittedCase) -> Outcome:
     if problem := split.record_problem(case.rows):
         made = f" (drawn with numpy {case.certificate.versions.numpy}, redrawn with {np.__version__})"
         detail = problem.rstrip(".") + (made if record.how == "drawn" else "")
-        return Outcome(expected, f"{split.prior_rows.size} other prior rows", False, detail)
+        return Outcome(expected, f"{split.prior_rows.size} different prior rows", False, detail)
     note = SPLIT_NOTES.get(record.how, "")
     return Outcome(expected, expected, True, note, trusted=bool(note))
 
@@ -76,13 +79,18 @@ def check_refit(case: NetworkCase) -> Outcome:
     status, preprocessor = case.subject.preprocessing.status, case.model.preprocessor
     if preprocessor is None or status == "none":
         if status == "inside":
-            return Outcome("a preprocessor", "none", False, "the certificate says that there is one")
+            return Outcome(
+                "a preprocessor", "none", False, "the certificate says that there is a preprocessor"
+            )
         if preprocessor is not None:
-            return Outcome(status, "a preprocessor", False, "the certificate says that there is none")
+            return Outcome(
+                status, "a preprocessor", False, "the certificate says that there is no preprocessor"
+            )
         note = (
-            "there is none: that nothing was done to the rows before that depends on the certified ones"
+            "there is no preprocessing; taken on trust: nothing done to the rows earlier depends on the "
+            "certified rows"
             if status == "none"
-            else "outside the proof: that it does not depend on the certified rows"
+            else "outside the proof; taken on trust: the preprocessing does not depend on the certified rows"
         )
         return Outcome(status, status, True, f"{note} is taken on trust", trusted=True)
     again = TablePreprocessor(**preprocessor.get_params())
@@ -91,17 +99,17 @@ def check_refit(case: NetworkCase) -> Outcome:
         learned = rows_to_fit(case.rows, case.split)
         rows = take_rows(case.X, learned)
         again.fit(rows)
-    some = "" if learned.size == case.model.prior_rows.size else f", and {learned.size} drawn of them,"
+    some = "" if learned.size == case.model.prior_rows.size else f", of which {learned.size} were drawn,"
     expected = f"what {case.model.prior_rows.size} prior rows{some} give"
     if difference := _difference(preprocessor.to_dict(), again.to_dict()):
-        detail = f"it was not fitted on the prior rows alone: {difference}"
+        detail = f"it was not fitted only on the prior rows: {difference}"
         return Outcome(expected, "another one", False, detail)
     notes = []
     if status == "outside":
-        notes.append("that what was done to the numbers before does not depend on the certified rows")
+        notes.append("anything done to the numbers earlier does not depend on the certified rows")
     if not preprocessor.parse_numbers or any(column.categorical for column in read_columns(rows)):
-        notes.append("that the types of the columns were fixed without looking at the certified rows")
-    note = f"{' and '.join(notes)} is taken on trust" if notes else ""
+        notes.append("the column types were fixed without looking at the certified rows")
+    note = f"taken on trust: {' and '.join(notes)}" if notes else ""
     return Outcome(expected, expected, True, note, trusted=bool(notes))
 
 
@@ -118,9 +126,9 @@ def check_regeneration(case: NetworkCase) -> Outcome:
     record, network = case.subject.prior, case.model.network
     if record.how in ("pretrained", "given"):
         note = (
-            "not repeated: that it was trained on the prior rows alone is taken on trust"
+            "not repeated; taken on trust: it was trained only on the prior rows"
             if record.how == "pretrained"
-            else "not repeated: that it does not depend on the certified rows is taken on trust"
+            else "not repeated; taken on trust: it does not depend on the certified rows"
         )
         return Outcome(f"a {record.how} prior", f"a {record.how} prior", True, note, trusted=True)
     options: dict[str, Any] = {"initialisation": "zero"}
@@ -152,21 +160,21 @@ def check_settled(case: NetworkCase) -> Outcome:
     """Name what no file can show: when what is claimed was settled."""
     stated = case.certificate
     priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
-    told = f"{stated.choices.certificate} and {priors}, settled beforehand"
+    told = f"{stated.choices.certificate} and {priors}, chosen in advance"
     note = (
-        f"that the route, the confidence, {settled_claims(stated)}, the number of priors and the seeds were "
-        "settled before the certified rows were looked at, and nothing was tried besides, is taken on trust"
+        f"taken on trust: the type of certificate, the confidence, {settled_claims(stated)}, the number of "
+        "priors and the seeds were chosen before looking at the certified rows, and nothing else was tried"
     )
     return Outcome(told, told, True, note, trusted=True)
 
 
 def settled_claims(certificate: Certificate) -> str:
     """Say what of the claims a user chose, perhaps by what the certified rows show."""
-    told = "whether classes are bounded apart"
+    told = "whether classes are bounded separately"
     if certificate.groups is not None:
         told += ", which groups there are"
     if certificate.answered_error_rate is not None:
-        told += ", what is asked of answered rows"
+        told += ", the target for answered rows"
     return told
 
 

@@ -15,7 +15,10 @@ ROUNDING = 1e-12
 # that was trained has none; with more, a forged count could hide behind them.
 MOST_TIES = 3
 
-TIES_ON_TRUST = "rows within the numerical error of a tie count otherwise here; the stated count is on trust"
+TIES_ON_TRUST = (
+    "rows within the numerical error of a tie are counted differently here; the stated count is taken on "
+    "trust"
+)
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ def verify(
         try:
             certified = load_certified(certified, check=False)  # the steps compare it
         except PBGNetError as error:
-            read = VerificationStep("files", "a readable model", "a damaged one", "failed", str(error))
+            read = VerificationStep("files", "a readable model", "a damaged model", "failed", str(error))
             return VerificationReport((read, *map(_skipped, names)))
     if isinstance(certified, CertifiedModel):
         given_here = {
@@ -255,17 +255,21 @@ def verify(
         for name, given in given_here.items():
             if given is not None:
                 raise OptionError(
-                    f"{name} is for a classifier that is not stored, and this is the certificate of a "
+                    f"{name} is for a classifier that is not stored, but this is the certificate of a "
                     "network; leave it out."
                 )
         case = NetworkCase(certified, X, y, groups)
         return VerificationReport((read, *_run_all(NETWORK_STEPS, case, every_step)))
     if loss is not None and model is None:
-        raise OptionError("A loss is computed by asking the classifier again; pass it as model.")
+        raise OptionError(
+            "The loss is computed by asking the classifier again; pass the classifier as model."
+        )
     if scores is not None and model is None:
-        raise OptionError("Scores are computed by asking the classifier again; pass it as model.")
+        raise OptionError(
+            "The scores are computed by asking the classifier again; pass the classifier as model."
+        )
     if reference_data is not None and reference is None:
-        raise OptionError("reference_data are those of the certified vote; pass it as reference.")
+        raise OptionError("reference_data are the data of the certified vote; pass the vote as reference.")
     of_vote = None if reference is None or reference_data is None else verify(reference, *reference_data)
     failures = None if of_vote is None else tuple(step.name for step in of_vote.failures)
     of_labels = LABEL_STEPS if certified.certificate.of_labels else {}
