@@ -30,6 +30,7 @@ from pbgnet.certificates.routes import (
     Sample,
     Settings,
     candidates_of,
+    deploys_prior,
     make_claim,
 )
 from pbgnet.exceptions import DomainError, ShapeError
@@ -192,14 +193,14 @@ def decide(situation: Situation, terms: Terms) -> Decision:
         part = wanted.delta_of(claimed.event, terms.delta_per_prior, choices.n_shares)
         claims.append(situation.claim(headline.beside(claimed, foresight), part, claimed.event))
     exact = replace(situation, sample=None)
-    discarded = winner == "held-out" and situation.has_posterior
+    discarded = deploys_prior(winner) and situation.has_posterior
     proposed = others_than(winner, foresight, several, discarded=discarded)
     others = (exact.claim(proposal, terms.delta_per_prior) for proposal in proposed)
     return Decision(
         tuple(claims),
         tuple(others),
         replace(choices, on_prior_rows=chosen_on_prior_rows(terms.certificate, foresight, several)),
-        deploys_prior=winner == "held-out",
+        deploys_prior=deploys_prior(winner),
     )
 
 
@@ -261,7 +262,7 @@ def unions(terms: Terms, candidates: tuple[str, ...], wanted: Wanted) -> tuple[U
     if len(candidates) > 1:
         paid.append(Union(f"the certificate types considered ({' and '.join(candidates)})", len(candidates)))
     # What is counted of several labels over all rows is two claims; of a posterior both follow from one.
-    counts_labels = wanted.several_labels and "held-out" in candidates
+    counts_labels = wanted.several_labels and any(map(deploys_prior, candidates))
     paid += wanted.unions(2 if counts_labels else 1)
     if terms.sampled:
         paid.append(Union("the draws of the sampled risk, and the bound", 2))

@@ -32,6 +32,7 @@ from pbgnet.certificates.routes.registry import (
     ROUTES,
     SELECTIVE,
     candidates_of,
+    deploys_prior,
 )
 from pbgnet.certificates.routes.selection import (
     MOST_THRESHOLDS,
@@ -73,6 +74,7 @@ __all__ = [
     "candidates_of",
     "certified_place",
     "check_selection",
+    "deploys_prior",
     "largest_difference",
     "make_claim",
 ]

@@ -1,5 +1,6 @@
 """The routes there are, and what certificates make of them: a new route is a file and a line here."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pbgnet.certificates.routes.answered import FixedSequence, UnansweredCount
@@ -19,6 +20,8 @@ from pbgnet.certificates.routes.disagreement import Disagreement
 from pbgnet.certificates.routes.doubled import Doubled
 from pbgnet.certificates.routes.seeger import Seeger
 from pbgnet.certificates.routes.vote import Vote
+from pbgnet.choices import CERTIFICATES
+from pbgnet.exceptions import DomainError
 
 ROUTES: dict[str, Route] = {
     route.name: route
@@ -38,6 +41,10 @@ ROUTES: dict[str, Route] = {
 }
 
 
+PRIOR_VOTE = "prior's vote"
+"""The predictor of routes that count errors: fixed before the certified rows are looked at."""
+
+
 class Offer(NamedTuple):
     """A quantity of a predictor, and the route to a bound on it."""
 
@@ -51,10 +58,14 @@ def _with_hamming_loss(offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
     return tuple(
         offer
         for each in offers
-        for offer in (
-            (each._replace(quantity=HAMMING_LOSS), each) if each.quantity == ERROR_RATE else (each,)
-        )
+        for offer in ((_hamming_loss_beside(each), each) if each.quantity == ERROR_RATE else (each,))
     )
+
+
+def _hamming_loss_beside(offer: Offer) -> Offer:
+    """Return how the Hamming loss is bounded: for the prior's vote, by its mean on the certified rows."""
+    route = "betting" if offer.predictor == PRIOR_VOTE else offer.route
+    return Offer(offer.predictor, route, HAMMING_LOSS)
 
 
 CANDIDATES: dict[str, tuple[Offer, ...]] = {
@@ -69,8 +80,7 @@ CANDIDATES: dict[str, tuple[Offer, ...]] = {
 the settings of its first. Those that claim no error rate are for comparison only."""
 
 LABEL_CANDIDATES: dict[str, tuple[Offer, ...]] = {
-    **{name: _with_hamming_loss(offers) for name, offers in CANDIDATES.items()},
-    "held-out": (Offer("prior's vote", "betting", HAMMING_LOSS), *CANDIDATES["held-out"]),
+    name: _with_hamming_loss(offers) for name, offers in CANDIDATES.items()
 }
 """The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. Of a
 posterior both follow from one bound; what is counted has settings, and shares of delta, of its own."""
@@ -87,3 +97,36 @@ HELD_OUT_LOSS = "betting"
 def candidates_of(several_labels: bool) -> dict[str, tuple[Offer, ...]]:
     """Return what may be claimed of a network, by the name of the candidate."""
     return LABEL_CANDIDATES if several_labels else CANDIDATES
+
+
+def deploys_prior(name: str) -> bool:
+    """Whether a candidate speaks of the prior's vote, which is then what is deployed."""
+    return CANDIDATES[name][-1].predictor == PRIOR_VOTE
+
+
+def check_registered(
+    routes: Mapping[str, Route], candidates: Mapping[str, tuple[Offer, ...]], choices: Iterable[str]
+) -> None:
+    """Raise a `DomainError` that names the line that is missing where a route was added halfway."""
+    for name, offers in candidates.items():
+        for offer in offers:
+            if offer.route not in routes:
+                raise DomainError(
+                    f"CANDIDATES[{name!r}] uses the route {offer.route!r}, which is not registered. "
+                    "Add it to ROUTES."
+                )
+            if not routes[offer.route].bounds(offer.quantity, offer.predictor):
+                raise DomainError(
+                    f"CANDIDATES[{name!r}] asks the route {offer.route!r} for the {offer.quantity} of the "
+                    f"{offer.predictor}. That route does not bound it: see its `quantity` and `predictors`."
+                )
+    for choice in choices:
+        if choice != "auto" and choice not in candidates:
+            raise DomainError(
+                f"Users can choose the certificate {choice!r} (CERTIFICATES in pbgnet/choices.py), but no "
+                "candidate has that name: add it to CANDIDATES in pbgnet/certificates/routes/registry.py."
+            )
+
+
+for _candidates in (CANDIDATES, LABEL_CANDIDATES):
+    check_registered(ROUTES, _candidates, CERTIFICATES)

@@ -26,6 +26,7 @@ from pbgnet.certificates.routes import (
     Settings,
     balanced_bound,
     candidates_of,
+    deploys_prior,
 )
 from pbgnet.certificates.verification.cases import Case, NetworkCase
 from pbgnet.certificates.verification.outcomes import (
@@ -95,7 +96,13 @@ def check_alternatives(case: NetworkCase) -> Outcome:
     kept = [claim for claim in stated.alternatives if not claim.discarded]
     told, expected = _listed(stated.alternatives), _listed(_expected_alternatives(case))
     if told != expected:
-        return Outcome(expected, told, False, "the alternatives listed are not the ones that were not used")
+        return Outcome(
+            told,
+            expected,
+            False,
+            "the certificate lists other alternatives than this version of pbgnet computes. It was edited, "
+            "or another version wrote it",
+        )
 
     def problem(claim: Claim) -> str:
         if claim.delta != stated.delta_per_prior:
@@ -263,7 +270,7 @@ def _expected_alternatives(case: NetworkCase) -> tuple[Proposal, ...]:
     taken = next((name for name in names if _is_made_by(stated.claims, name, case.wanted)), names[0])
     # Where the prior is deployed, nobody can tell whether there was another posterior: what is said to be of
     # one is on trust, and all else is recomputed.
-    discarded = taken == "held-out" and stated.has_discarded
+    discarded = deploys_prior(taken) and stated.has_discarded
     return others_than(taken, case.foresight, several, discarded=discarded)
 
 
