@@ -27,6 +27,11 @@ ABSENT_IF_NONE = {"absent if None": True}
 For keys that were added later: files without them are read, and written back, as they are."""
 
 
+def is_fingerprint(text: str) -> bool:
+    """Say whether a text is a SHA-256 in hexadecimal digits, which people cannot read."""
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """The range of a field, as part of its type: ``n: Annotated[int, Limits(low=1)]``.

@@ -16,12 +16,13 @@ from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, label_column
 from pbgnet.exceptions import DamagedFileError, LabelError, OptionError, PBGNetError
 from pbgnet.files import standing_folder
+from pbgnet.records import is_fingerprint
 from pbgnet.stages import announce, listening
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, VerificationReport, VerificationStep
+    from pbgnet.certificates import CertifiedModel, CertifiedPredictions, VerificationReport
 
 PAGE, AS_WRITTEN = "report.html", "the page that certificate and table give"
 
@@ -146,7 +147,7 @@ def show_steps(report: "VerificationReport") -> None:
     echo()
     for wanted, words in (("failed", "FAILED"), ("trusted", "on trust"), ("ok", "note")):
         for step in report.steps:
-            if step.status == wanted and (told := _told(step)):
+            if step.status == wanted and (told := step.detail if step.name == PAGE else step.told):
                 echo(f"  {words}: {step.name}: {told}")
     echo(report.summary)
 
@@ -181,22 +182,9 @@ def verify(
     return Result(payload, lambda: show_steps(report), ExitCode.DONE if report.ok else ExitCode.NOT_VERIFIED)
 
 
-def _told(step: "VerificationStep") -> str:
-    """Return the detail of a step; of a failed one also what was stated and found, where it can be read."""
-    unreadable = _is_fingerprint(step.expected) or step.found == "not computed" or step.name == PAGE
-    if step.status != "failed" or unreadable:
-        return step.detail
-    compared = f"the certificate says {step.expected}, but {step.found} was found."
-    return f"{step.detail.rstrip('.')}. {compared[0].upper()}{compared[1:]}" if step.detail else compared
-
-
-def _is_fingerprint(text: str) -> bool:
-    return len(text) == 64 and set(text) <= set("0123456789abcdef")
-
-
 def _cell(text: str) -> str:
     """Shorten fingerprints and long texts for the eye."""
-    if _is_fingerprint(text):
+    if is_fingerprint(text):
         return f"{text[:12]}..."
     short = printable(text)
     return short if len(short) <= LONGEST_CELL else f"{short[: LONGEST_CELL - 3]}..."

@@ -30,6 +30,7 @@ from pbgnet.certificates.verification.steps import (
 )
 from pbgnet.exceptions import DomainError, OptionError, PBGNetError
 from pbgnet.kernels import one_thread
+from pbgnet.records import is_fingerprint
 
 AnyCase = TypeVar("AnyCase", bound=Case)
 
@@ -38,6 +39,8 @@ STATUSES = {"ok": "ok", "failed": "FAILED", "trusted": "trusted", "skipped": "no
 
 # An edited certificate does not stop the steps: the next one that fails tells which number was edited.
 TEXT_STEP = "certificate text"
+
+NOT_COMPUTED = "not computed"
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,12 @@ class VerificationStep:
 
     @property
     def told(self) -> str:
-        """What there is to say besides the name: what was found instead, why, or what is taken on trust."""
-        if self.status != "failed":
+        """The detail of a step; of a failed one also what was stated and found, where people can read it."""
+        readable = not is_fingerprint(self.expected) and self.found != NOT_COMPUTED
+        if self.status != "failed" or (self.detail and not readable):
             return self.detail
-        told = f"expected {self.expected}, found {self.found}"
-        return f"{told} ({self.detail})" if self.detail else told
+        compared = f"The certificate says {self.expected}, but {self.found} was found."
+        return f"{self.detail.rstrip('.')}. {compared}" if self.detail else compared
 
     def __str__(self) -> str:
         line = f"[{STATUSES[self.status]}] {self.name}"
@@ -311,4 +315,4 @@ def _run(name: str, check: Callable[[AnyCase], Outcome], case: AnyCase) -> Verif
 
 
 def _not_computed(name: str, reason: str) -> VerificationStep:
-    return VerificationStep(name, "to be recomputed", "not computed", "failed", reason)
+    return VerificationStep(name, "to be recomputed", NOT_COMPUTED, "failed", reason)
