@@ -28,7 +28,7 @@ def render_monitor(monitor: Monitor) -> str:
     >>> from pbgnet import Monitor, certify
     >>> from pbgnet.monitoring import render_monitor
     >>> monitor = Monitor(certify(lambda X: X[:, 0] % 2, np.arange(100)[:, None], [0, 1] * 50))
-    >>> "No labelled row has come yet." in render_monitor(monitor)
+    >>> "No labelled rows yet." in render_monitor(monitor)
     True
     """
     sentences = error_sentences(monitor.claims, monitor.alpha, len(monitor.waiting))
