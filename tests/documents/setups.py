@@ -39,18 +39,24 @@ def forest_and_regions() -> Names:
     }
 
 
-def route_tests() -> Names:
-    """Return what a file of tests of routes imports already."""
+def names_of_other_files() -> Names:
+    """Return what the files that a recipe changes import already."""
     import mpmath as mp
 
+    from pbgnet.aggregation.conformance import AggregationConformance
     from pbgnet.certificates.routes.conformance import RouteConformance
+    from pbgnet.certificates.routes.registry import Offer
+    from pbgnet.datasets.registry import DatasetEntry
 
-    return {"mp": mp, "RouteConformance": RouteConformance}
+    found = (AggregationConformance, DatasetEntry, Offer, RouteConformance)
+    return {"mp": mp, **{each.__name__: each for each in found}}
 
 
 SETUPS: dict[str, Callable[[], Names]] = {
     "README.md": own_files,
     "docs/index.md": own_files,
     "docs/reference/certificates.md": forest_and_regions,
-    "docs/developing/recipes/add-a-bound.md": route_tests,
+    "docs/developing/recipes/add-a-bound.md": names_of_other_files,
+    "docs/developing/recipes/add-a-data-set.md": names_of_other_files,
+    "docs/developing/recipes/add-an-aggregation.md": names_of_other_files,
 }

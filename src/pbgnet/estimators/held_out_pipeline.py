@@ -375,9 +375,8 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         """Write the certificate, the answers and a report into a folder, but not the classifier.
 
         Save the classifier yourself, for example with joblib. `pbgnet.certificates.load_predictions` reads
-        the folder back, and `verify` accepts it.
-
-        `about` are `data` and `contact`, as in `CertifiedPredictions.save`.
+        the folder back, and `verify` accepts it. `about` takes `data` and `contact`, as in
+        `CertifiedPredictions.save`.
         """
         self._require_fitted().save(folder, overwrite=overwrite, **about)
 
