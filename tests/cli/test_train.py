@@ -492,7 +492,7 @@ def test_the_route_can_be_named(run, table, tmp_path, quick, certificate):
         "Error rate:",
         "Certified: ",
         "For comparison: ",
-        "Trivial: always the most frequent class",
+        "Always the most frequent class",
         "in class 'yes'",
         "balanced, mean of the classes",
         "most frequent class of the prior rows; counted, not guaranteed",

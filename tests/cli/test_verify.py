@@ -269,7 +269,7 @@ def test_several_classifiers_and_classes_are_shown_as_such(run, tmp_path):
 
     three = shown(y, 2)
     assert "95 %, shared between 2 classifiers" in three
-    assert "Trivial: always the most frequent class" in three
+    assert "Always the most frequent class" in three
     assert "0.6667  (60 of 90)  most frequent class of the certified rows; counted, not guaranteed" in three
     assert "always answering 0, the most frequent class of the certified rows, is wrong on 60 of 90" in three
     two = shown(y // 2, 1)

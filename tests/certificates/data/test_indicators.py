@@ -62,7 +62,7 @@ def test_other_values_are_refused(value, error):
 
 
 def test_gaps_and_texts_are_refused():
-    with pytest.raises(LabelError, match="gaps"):
+    with pytest.raises(LabelError, match="missing values"):
         indicator_values(np.full((4, 2), np.nan))
     with pytest.raises(LabelError, match="0 and 1"):
         indicator_values([["yes", "no"], ["no", "no"]])

@@ -66,13 +66,13 @@ def test_whole_numbers_that_do_not_fit_are_refused_rather_than_wrapped():
     ):
         with pytest.raises(LabelError, match=r"signed 64-bit.*as text"):
             label_values(labels)
-        with pytest.raises(LabelError, match="64 bits"):
+        with pytest.raises(LabelError, match="64-bit"):
             fingerprint_labels(labels)
     with pytest.raises(LabelError, match=r"2\*\*53"):
         label_values([2**53 + 1, 0.5])
-    with pytest.raises(LabelError, match="64 bits"):
+    with pytest.raises(LabelError, match="64-bit"):
         Classes((0, 2**63))
-    with pytest.raises(DamagedFileError, match="64 bits"):
+    with pytest.raises(DamagedFileError, match="64-bit"):
         Classes.from_dict({"type": "int", "values": [0, 10**30]})
 
 

@@ -120,7 +120,7 @@ def test_a_column_that_changes_its_kind_is_refused():
 
     source = Changing(parts[0])
     source.shape = (3, 1)
-    with pytest.raises(DtypeError, match="Column 1 holds numbers in some parts of the table and texts in"):
+    with pytest.raises(DtypeError, match="Column 1 contains numbers in some parts of the table and texts in"):
         TableFacts.of(source)
 
 

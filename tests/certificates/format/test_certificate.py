@@ -173,7 +173,7 @@ def test_impossible_values_are_named(model, path, value):
     text = json.dumps(data)
     place = re.sub(r"\.(\d)", r"[\1]", path)
     names = f"{re.escape(place)}|{path.split('.')[0]}.*{path.split('.')[-1]}|route .* bounds the"
-    names += r"|kl theorem \(constant\) or by a mixture|exactly one bound|not what is deployed"
+    names += r"|kl theorem \(constant\) or by a mixture|exactly one bound|not the deployed classifier"
     names += "|settings lacks the key claims.0..settings.n_networks"  # which the route "vote" has
     with pytest.raises(
         DamagedFileError, match="NaN|Infinity" if "NaN" in text or "Infinity" in text else names
