@@ -276,7 +276,7 @@ def test_alpha_is_a_probability(predictions, alpha):
 
 
 def test_what_is_no_certificate_is_refused():
-    with pytest.raises(DtypeError, match="A certificate is needed"):
+    with pytest.raises(DtypeError, match=r"A certificate is needed.*Read a saved folder with load_model"):
         Monitor("certificate")
 
 

@@ -249,6 +249,7 @@ def _read_model(path: Path) -> CertifiedModel:
     if not certificate.of_network:
         raise DamagedFileError(
             f"{path} holds the certificate of a classifier that is not stored; read it with load_predictions."
+            " To predict, use the classifier itself: pbgnet train --keep FILE stores one."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
     tensors = read_tensors(path / WEIGHTS, largest_size(certificate))

@@ -88,8 +88,8 @@ def _with_page(report: "VerificationReport", folder: Path, X: Any, y: Any = None
         step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "trusted", note)
     else:
         detail = (
-            f"The page was edited, or another version of pbgnet wrote it: {difference}. The certificate "
-            "itself is as verified above; pbgnet report writes the page again."
+            f"The page was edited, or history.json, which it shows, or another version of pbgnet wrote it: "
+            f"{difference}. The certificate itself is as verified above; pbgnet report writes the page again."
         )
         step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "ok")
         if difference:
