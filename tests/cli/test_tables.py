@@ -10,12 +10,13 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from pbgnet.cli.cells import parse_labels  # noqa: E402
-from pbgnet.cli.tables import check_finite, read_table  # noqa: E402
+from pbgnet.cli.tables import check_column, check_finite, read_table  # noqa: E402
 from pbgnet.exceptions import (  # noqa: E402
     DamagedFileError,
     DomainError,
     FileReadingWarning,
     ShapeError,
+    UnknownNameError,
 )
 from pbgnet.preprocessing import TablePreprocessor  # noqa: E402
 from pbgnet.table_files import MISSING  # noqa: E402
@@ -244,3 +245,10 @@ def test_exit_codes_for_files(run, made, tmp_path):
             assert result.exit_code == 3, result.output
             assert re.fullmatch(r"Error: .*\n", result.stderr)
     assert not (tmp_path / "m").exists()
+
+
+def test_the_last_of_many_columns_is_named_because_it_often_holds_the_label():
+    with pytest.raises(UnknownNameError, match=r"'x5' and 5 more; the last is 'class'\.$"):
+        check_column("target", "label", [*(f"x{k}" for k in range(10)), "class"])
+    with pytest.raises(UnknownNameError, match=r"There are 'x0', 'x1'\.$"):
+        check_column("target", "label", ["x0", "x1"])

@@ -281,7 +281,7 @@ def test_alpha_is_a_probability(predictions, alpha):
 
 
 def test_what_is_no_certificate_is_refused():
-    with pytest.raises(DtypeError, match="Expected a certificate"):
+    with pytest.raises(DtypeError, match=r"Expected a certificate.*Read a saved folder with load_model"):
         Monitor("certificate")
 
 

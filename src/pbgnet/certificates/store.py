@@ -268,7 +268,8 @@ def _read_model(path: Path) -> CertifiedModel:
     if not certificate.of_network:
         raise DamagedFileError(
             f"{path} contains a certificate and the answers it counts, but not the classifier itself. Read "
-            "it with pbgnet.certificates.load_predictions, and load the classifier from where you saved it."
+            "it with pbgnet.certificates.load_predictions, and load the classifier from where you saved it; "
+            "pbgnet train --keep FILE saves one."
         )
     inputs: Inputs = read_json(path / PREPROCESSING, Inputs.from_dict)
     tensors = read_tensors(path / WEIGHTS, largest_size(certificate))

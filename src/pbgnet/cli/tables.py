@@ -108,10 +108,14 @@ def check_column(kind: str, name: str, columns: Collection[str]) -> None:
         return
     folded = {str(column).casefold(): str(column) for column in columns}
     near = [folded[key] for key in difflib.get_close_matches(name.casefold(), folded, n=3)]
-    hint = (
-        f" Did you mean {' or '.join(map(repr, near))}?" if near else f" The table has {some(list(columns))}."
-    )
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else _listing(list(columns))
     raise UnknownNameError(f"There is no {kind} column {name!r}.{hint}")
+
+
+def _listing(columns: Sequence[object]) -> str:
+    """List columns; the last one as well, because it often holds the label."""
+    last = f"; the last is {columns[-1]!r}" if len(columns) > 6 else ""
+    return f" The table has {some(columns)}{last}."
 
 
 def some(names: Sequence[object], most: int = 6) -> str:

@@ -89,8 +89,8 @@ def _with_page(report: "VerificationReport", folder: Path, X: Any, y: Any = None
         step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "trusted", note)
     else:
         detail = (
-            f"The page was edited, or written by another version of pbgnet: {difference}. The "
-            "certificate itself was verified above; pbgnet report writes the page again."
+            "The page or the history.json that it shows was edited, or another version of pbgnet wrote it: "
+            f"{difference}. The certificate itself was verified above; pbgnet report writes the page again."
         )
         step = VerificationStep(PAGE, AS_WRITTEN, AS_WRITTEN, "ok")
         if difference:

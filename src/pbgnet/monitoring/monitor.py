@@ -278,7 +278,10 @@ def _certificate_and_classes(certified: Any, classes: ArrayLike | None) -> tuple
         if isinstance(getattr(owner, name, None), Certificate):
             certified = getattr(owner, name)
     if not isinstance(certified, Certificate):
-        raise DtypeError(f"Expected a certificate or a certified model, got {type(certified).__name__}.")
+        raise DtypeError(
+            f"Expected a certificate or a certified model, got {type(certified).__name__}. Read a saved folder "
+            "with load_model, or with load_predictions if the model is not stored."
+        )
     found = next((getattr(owner, name) for name in ("classes", "classes_") if hasattr(owner, name)), None)
     if classes is not None:
         return certified, Classes.of(classes)

@@ -265,6 +265,10 @@ class CertifiedPredictions:
         except PBGNetError as error:
             raise DamagedFileError(str(error)) from error
 
+    def __str__(self) -> str:
+        """Return the summary of the certificate, as `print` shows it."""
+        return self.certificate.summary
+
     def _repr_html_(self) -> str:
         """Return the card of the certificate, which notebooks show."""
         return self.certificate._repr_html_()

@@ -270,6 +270,10 @@ class Certificate(Record):
         """What is proved in plain words, its bounds rounded up; `statement` is the exact sentence."""
         return summary(self)
 
+    def __str__(self) -> str:
+        """Return the summary, as `print` shows it."""
+        return self.summary
+
     def _repr_html_(self) -> str:
         """Return the card that notebooks show."""
         from pbgnet.pages import render_card

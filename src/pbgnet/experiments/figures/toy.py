@@ -6,6 +6,7 @@ Letarte et al. (2019), Section 3, "Majority vote of learned representations", an
 the circles.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.datasets import make_circles, make_moons
 
 from pbgnet.aggregation import sign_probabilities, sign_vectors
 from pbgnet.estimators import PBGNetClassifier
+from pbgnet.exceptions import MajorityNotBeatenWarning
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.validation import check_name
 
@@ -58,7 +60,10 @@ def train_toy(name: str) -> Toy:
     classifier = PBGNetClassifier(
         (N_HIDDEN,), algorithm="pbgnet_l", solver="adam", weight_decay=0.0, random_state=0, device="cpu"
     )
-    network = classifier.fit(x, y).network_
+    with warnings.catch_warnings():
+        # The picture needs the network only: it does not matter that its bound is large.
+        warnings.simplefilter("ignore", MajorityNotBeatenWarning)
+        network = classifier.fit(x, y).network_
     assert isinstance(network, AggregatedNetwork)
     return Toy(name, x, 2.0 * y - 1.0, network)
 
