@@ -279,8 +279,8 @@ def _certificate_and_classes(certified: Any, classes: ArrayLike | None) -> tuple
             certified = getattr(owner, name)
     if not isinstance(certified, Certificate):
         raise DtypeError(
-            f"Expected a certificate or a certified model, got {type(certified).__name__}. Read a saved folder "
-            "with load_model, or with load_predictions if the model is not stored."
+            f"Expected a certificate or a certified model, got {type(certified).__name__}. Read a saved "
+            "folder with load_model, or with load_predictions if the model is not stored."
         )
     found = next((getattr(owner, name) for name in ("classes", "classes_") if hasattr(owner, name)), None)
     if classes is not None:
