@@ -375,10 +375,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False, **about: str | None) -> None:
-        """Write the certificate, the answers and a report into a folder, but not the classifier.
-
-        Save the classifier yourself, for example with joblib. `pbgnet.certificates.load_predictions` reads
-        the folder back, and `verify` accepts it.
+        """Write certificate, answers and report into a folder, not the classifier: save it yourself.
 
         `about` are `data` and `contact`, as in `CertifiedPredictions.save`.
         """
