@@ -375,10 +375,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         return verify(self._require_fitted(), as_table(X), y, model=self, groups=groups)
 
     def save(self, folder: str | Path, *, overwrite: bool = False, **about: str | None) -> None:
-        """Write certificate, answers and report into a folder, not the classifier: save it yourself.
-
-        `about` are `data` and `contact`, as in `CertifiedPredictions.save`.
-        """
+        """Write certificate, answers and report, not the classifier; see `CertifiedPredictions.save`."""
         self._require_fitted().save(folder, overwrite=overwrite, **about)
 
     def _require_fitted(self) -> CertifiedPredictions:
