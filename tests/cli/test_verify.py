@@ -68,7 +68,7 @@ def test_steps_are_told_apart_by_their_status(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" f ")[-1].strip() for line in lines[1:4]] == ["ok", "on trust", "FAILED"]
     assert lines[5:] == [
-        "  FAILED: failed: why failed. The certificate says e, but f was found.",
+        "  FAILED: failed: why failed. The certificate says e, but verification found f.",
         "  on trust: trusted: why trusted",
         "  note: ok: why ok",
         report.summary,

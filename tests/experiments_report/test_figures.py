@@ -209,5 +209,5 @@ def test_figures_do_not_depend_on_the_readers_settings(tmp_path):
 
 def test_without_the_library_there_is_a_typed_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPlotterError, match=r"pip install 'pbgnet\[report\]'"):
+    with pytest.raises(MissingPlotterError, match="pip install matplotlib"):
         activation_figure()

@@ -266,9 +266,9 @@ def test_without_the_libraries_the_extra_is_named(tmp_path, monkeypatch, make_ne
         return genuine(name, package)
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(MissingOnnxError, match=r"needs onnx: pip install 'pbgnet\[onnx\]'"):
+    with pytest.raises(MissingOnnxError, match=r"requires onnx: pip install onnx"):
         export_onnx(make_network(), tmp_path / "m.onnx")
-    with pytest.raises(MissingOnnxError, match=r"needs onnxruntime: pip install 'pbgnet\[onnx\]'"):
+    with pytest.raises(MissingOnnxError, match=r"requires onnxruntime: pip install onnxruntime"):
         OnnxClassifier(path)
 
 

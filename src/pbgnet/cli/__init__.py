@@ -12,5 +12,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("typer", "rich"):
             raise
-        sys.exit(f"The command line needs {error.name}: pip install 'pbgnet[cli]'")
+        sys.exit(f"The command line needs {error.name}: pip install typer rich pandas pyarrow")
     app(prog_name="pbgnet")  # also for python -m pbgnet: shells complete this name

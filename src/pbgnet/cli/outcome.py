@@ -178,7 +178,7 @@ def _is_parameter(error: Exception) -> bool:
 def _message(error: Exception) -> str:
     """Say what went wrong, in words for a user of the command line."""
     if isinstance(error, ModuleNotFoundError) and error.name in ("pandas", "pyarrow"):
-        return f"This needs {error.name}: pip install 'pbgnet[cli]'"
+        return f"This needs {error.name}: pip install {error.name}"
     if isinstance(error, PBGNetError) or _is_parameter(error):
         return str(error)
     if isinstance(error, OSError):

@@ -148,7 +148,7 @@ def show_steps(report: "VerificationReport") -> None:
     for wanted, words in (("failed", "FAILED"), ("trusted", "on trust"), ("ok", "note")):
         for step in report.steps:
             if step.status == wanted and (told := step.detail if step.name == PAGE else step.told):
-                echo(f"  {words}: {step.name}: {told}")
+                echo(f"  {words}: {step.name}: {told.removeprefix('taken on trust: ')}")
     echo(report.summary)
 
 

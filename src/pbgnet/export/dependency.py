@@ -35,7 +35,7 @@ def check_runtime(runtime: Any, path: object, problem: Exception) -> None:
         oldest = ".".join(map(str, OLDEST_RUNTIME))
         raise MissingOnnxError(
             f"{path} is complete, but onnxruntime {found} cannot run it ({problem!s:.200}). It "
-            f"needs onnxruntime {oldest} or later: pip install --upgrade 'pbgnet[onnx]'"
+            f"needs onnxruntime {oldest} or later: pip install --upgrade onnxruntime"
         ) from problem
 
 
@@ -44,4 +44,4 @@ def _import(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ImportError as error:
         library = name.split(".")[0]
-        raise MissingOnnxError(f"This requires {library}: pip install 'pbgnet[onnx]'") from error
+        raise MissingOnnxError(f"This requires {library}: pip install {library}") from error

@@ -16,9 +16,9 @@ from pbgnet.validation import check_kind, check_name, positive_int
 
 Fill = Callable[[int, Tensor, torch.Generator | None], None]
 
-# With 10 neurons below, one that hears its namesake with this weight repeats it in 99 of 100 draws: nearly a
-# copy, and not so firm that the others could no longer be heard.
-NAMESAKE = 9.0
+# With 10 neurons below, one that reads its counterpart with this weight repeats it in 99 of 100 draws: nearly
+# a copy, and still open to the others.
+COUNTERPART = 9.0
 LARGEST_MATRIX = 2**40
 """Weights of a layer; more are a mistake."""
 
@@ -45,7 +45,7 @@ def _pass_through(layer: int, weight: Tensor, generator: torch.Generator | None)
     if layer == 0:
         _xavier_normal(layer, weight, generator)
     else:
-        weight.diagonal(dim1=-2, dim2=-1).fill_(NAMESAKE)
+        weight.diagonal(dim1=-2, dim2=-1).fill_(COUNTERPART)
 
 
 def _zero(layer: int, weight: Tensor, generator: torch.Generator | None) -> None:

@@ -81,7 +81,7 @@ class VerificationStep:
         readable = not is_fingerprint(self.expected) and self.found != NOT_COMPUTED
         if self.status != "failed" or (self.detail and not readable):
             return self.detail
-        compared = f"The certificate says {self.expected}, but {self.found} was found."
+        compared = f"The certificate says {self.expected}, but verification found {self.found}."
         return f"{self.detail.rstrip('.')}. {compared}" if self.detail else compared
 
     def __str__(self) -> str:

@@ -80,7 +80,7 @@ def require_matplotlib() -> Any:
         import matplotlib
     except ImportError as error:
         raise MissingPlotterError(
-            "Figures require matplotlib, which is not installed: pip install 'pbgnet[report]'."
+            "Figures require matplotlib, which is not installed: pip install matplotlib."
         ) from error
     return matplotlib
 

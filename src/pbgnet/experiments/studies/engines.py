@@ -139,7 +139,7 @@ def _n_threads(device: torch.device) -> int:
 
 @dataclass(frozen=True)
 class RayEngine:
-    """A Ray cluster, or Ray on this machine; needs ``pip install 'pbgnet[cluster]'``.
+    """A Ray cluster, or Ray on this machine; needs ``pip install ray``.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class RayEngine:
         try:
             import ray
         except ImportError as error:
-            raise ClusterError("Ray is not installed: pip install 'pbgnet[cluster]'.") from error
+            raise ClusterError("Ray is not installed: pip install ray.") from error
         if ray.is_initialized():
             return ray, False
         try:
