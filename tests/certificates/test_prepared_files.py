@@ -106,7 +106,7 @@ def test_nothing_is_written_over_or_left_half_written(saved, monkeypatch):
         save_prepared(table, folder)
     save_prepared(table, folder, overwrite=True)
     monkeypatch.setattr(code_files.shutil, "disk_usage", lambda _: type("Disk", (), {"free": 10}))
-    with pytest.raises(CacheError, match="the disk has 0 MB left"):
+    with pytest.raises(CacheError, match="the disk has only 0 MB left"):
         save_prepared(table, folder.parent / "other")
     assert [file.name for file in folder.parent.iterdir()] == ["prepared"]
 

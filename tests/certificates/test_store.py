@@ -293,7 +293,7 @@ def test_nothing_is_unpickled(folder):
         ("prior_1", lambda t: t.reshape(-1), "shape"),
         ("prior_0", lambda t: t[None], "shape"),
         ("prior_rows", lambda t: t.double(), "int64"),
-        ("prior_rows", lambda t: t[None], "one list"),
+        ("prior_rows", lambda t: t[None], "one-dimensional list"),
         ("certified_rows", lambda t: t[:0], "no rows to certify"),
         ("certified_rows", lambda t: -t - 1, "negative indices"),
         ("certified_rows", lambda t: t * 0, "twice"),
@@ -517,7 +517,7 @@ def test_changed_answers_are_noticed_when_they_are_loaded(tmp_path):
     path.write_text(json.dumps(data))
     for load in (load_predictions, load_certified):
         with pytest.raises(
-            DamagedFileError, match=r"answers \(an answer, a loss, a score or a class was changed\)"
+            DamagedFileError, match=r"answers \(predictions\.json was edited: an answer, a loss, a score or a class was changed\)"
         ):
             load(folder)
     assert load_predictions(folder, check=False).predictions[9] == data["predictions"][9]

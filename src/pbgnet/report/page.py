@@ -84,7 +84,7 @@ def render_report(
     >>> import numpy as np
     >>> from pbgnet.certificates import certify
     >>> from pbgnet.report import About, render_report
-    >>> X = np.array([[1.0], [-1.0]] * 100)
+    >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
     >>> certified = certify(lambda X: X[:, 0] > 0, X, X[:, 0] > 0)
     >>> page = render_report(certified, X, X[:, 0] > 0, about=About(data="signs.csv"))
     >>> certified.certificate.statement in page, "signs.csv" in page

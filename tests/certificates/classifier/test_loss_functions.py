@@ -48,13 +48,13 @@ def test_metrics_and_other_functions_are_refused_before_any_work(data):
         return np.zeros(len(y))
 
     for loss in (brier_score_loss, log_loss, two, named):
-        told = rf"called as loss\(model, X, y\), but {loss.__name__} cannot be.*one number for each row"
+        told = rf"called as loss\(model, X, y\), but {loss.__name__} does not accept these.*one number per row"
         with pytest.raises(OptionError, match=told):
             certify(asked, *data, loss=loss)
     certified = certify(Reads(), *data, loss=far)
     report = verify(certified, *data, model=Reads(), loss=brier_score_loss)
     assert failed(report) == {"losses"}
-    assert "which brier_score_loss cannot be" in str(report)
+    assert "but brier_score_loss does not accept" in str(report)
 
 
 def test_functions_with_more_options_or_without_a_signature_are_called(data):

@@ -100,7 +100,7 @@ def test_a_prior_that_is_kept_is_certified_through_many_more_voters() -> None:
     assert claims[0].settings.n_networks > 10 * claims[1].settings.n_networks
     assert claims[0].value < claims[1].value
     told = [
-        any("the posterior is the prior" in line for line in one.certificate.assumptions)
+        any("keep the prior as the posterior" in line for line in one.certificate.assumptions)
         for one in (model, other)
     ]
     assert told == [True, False]

@@ -86,7 +86,7 @@ def test_outputs_near_zero_are_counted_as_ties_and_as_errors():
         (torch.zeros(2, 3), torch.ones(3), ShapeError, "2 rows but labels of shape"),
         (torch.zeros(2), torch.ones(2), ShapeError, "of shape \\(n, d\\)"),
         ([[1.0, 2.0, 3.0]], torch.ones(1), ShapeError, "got list"),
-        (torch.zeros(2, 3), torch.tensor([0, 2]), LabelError, "places among 2 classes"),
+        (torch.zeros(2, 3), torch.tensor([0, 2]), LabelError, "whole numbers from 0 to 1"),
         (torch.zeros(0, 3), torch.zeros(0), DomainError, "no rows to certify"),
         (torch.full((1, 3), torch.nan), torch.ones(1), DomainError, "Impute or drop"),
     ],

@@ -81,7 +81,7 @@ class TestSampledRisk:
         with pytest.raises(UncertifiedError, match="nothing to draw"):
             make_learned(**self.OPTIONS)
         for certificate in ("vote", "auto", "held-out"):
-            with pytest.raises(OptionError, match="use aggregation='fourier'"):
+            with pytest.raises(OptionError, match="Use aggregation='fourier'"):
                 make_learned(hidden=(3,), certificate=certificate, **self.OPTIONS)
         with pytest.raises(OptionError, match="needs a seed"):
             make_learned(hidden=(3,), aggregation="monte_carlo", n_samples=3)

@@ -142,7 +142,7 @@ def test_impossible_targets(data, error):
 def test_impossible_terms():
     with pytest.raises(OptionError, match="held-out"):
         Terms(max_error=0.1)
-    with pytest.raises(OptionError, match="one of them"):
+    with pytest.raises(OptionError, match="Give max_error or coverage, not both"):
         Terms(max_error=0.1, coverage=0.5, certificate="held-out")
     with pytest.raises(DtypeError):
         Terms(max_error="0.1", certificate="held-out")

@@ -217,7 +217,7 @@ def test_margins_that_cannot_be_are_refused(tmp_path):
     folder = save_model(make_learned(shift=0.5, prior_margins=[0.5, 0.1])[0], tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
     save_file({**tensors, "prior_margins": tensors["prior_margins"].float()}, folder / "model.safetensors")
-    with pytest.raises(DamagedFileError, match="prior_margins must be one list of float64"):
+    with pytest.raises(DamagedFileError, match="prior_margins must be a one-dimensional list of float64"):
         load_model(folder)
     for wrong in ([1.0 + 1e-9, 0.1], [np.nan, 0.1], []):
         values = torch.tensor(wrong, dtype=torch.float64)

@@ -224,7 +224,7 @@ def test_the_report_reads_well(saved):
     edit_certificate(folder, "claims.0.value", 0.001)
     text = str(verify(folder, X, y))
     assert "[ok] posterior weights" in text
-    assert "[FAILED] bound: expected seeger 0.001 from 240 rows, empirical risk 0." in text
+    assert "The certificate says seeger 0.001 from 240 rows, empirical risk 0." in text
     assert text.endswith("\nNOT verified: 3 of 40 steps failed (certificate text, statement, bound).")
     step = verify(folder, X, y).failures[0]
     assert dataclasses.asdict(step)["ok"] is False

@@ -52,8 +52,8 @@ class RowLosses:
     >>> RowLosses("linear loss", [0.25, 1.5])
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.DomainError: The linear loss must lie in [0, 1] on each row, but goes from 0.25 to 1.5.
-    Divide it by its largest possible value (not by the largest on these rows), or cut it off at 1.
+    pbgnet.exceptions.DomainError: The linear loss must be in [0, 1] on every row, but ranges from 0.25 to
+    1.5. Divide by its largest possible value (not by the largest on these rows), or clip the values at 1.
     """
 
     quantity: str
@@ -185,9 +185,9 @@ def check_each_row(measured: RowLosses, loss: Loss, model: Any, X: Any, y: Array
     >>> check_each_row(measure_losses(rank, None, X, y), rank, None, X, y)
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.UncertifiedError: On every second row alone, the loss 'rank' of a row differs by up to
-    0.17. It must depend on the row, its label and the classifier only: not on other rows, on chance, or on
-    arithmetic coarser than float32.
+    pbgnet.exceptions.UncertifiedError: With every other row only, the loss 'rank' of a row changes by up to
+    0.17. It must depend only on the row, its label and the classifier, not on other rows, on chance, or on
+    arithmetic less precise than float32.
     """
     labels, where = label_values(y), f"With every other row only, the {measured.quantity}"
     only, gap = "It must depend only on the row, its label and the classifier", 0.0

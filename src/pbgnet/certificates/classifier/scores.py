@@ -47,8 +47,8 @@ class RowScores:
     >>> RowScores("margin", [0.5, float("nan")])
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.DomainError: The margin is NaN or infinite on 1 of 2 rows; a row that nothing is known
-    of needs the lowest score there is.
+    pbgnet.exceptions.DomainError: The margin is NaN or infinite on 1 of 2 rows. Give a row about which
+    nothing is known the lowest possible score.
     """
 
     quantity: str

@@ -132,7 +132,7 @@ def unchanged_data(
     Traceback (most recent call last):
     ...
     pbgnet.exceptions.UncertifiedError: The classifier or the loss changed the rows or their labels in place,
-    so that its numbers are not those of the rows given; let it work on a copy.
+    so its results are not for the rows you passed. Make it work on a copy.
     """
     before = describe_data(X, y, facts)
     yield before

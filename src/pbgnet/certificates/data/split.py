@@ -46,7 +46,7 @@ class Split:
     Traceback (most recent call last):
     ...
     pbgnet.exceptions.PriorLeakageError: 1 of the 2 certified rows are also prior rows, for example row 1:
-    the bound would not hold. Fit prior and preprocessing on other rows.
+    the bound would not hold. Fit the prior and the preprocessing on other rows.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class SplitRecord(Record):
     >>> SplitRecord("given", seed=3)
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.DomainError: A split that is 'given' has no seed.
+    pbgnet.exceptions.DomainError: A 'given' split has no seed.
     """
 
     how: Annotated[str, Limits(choices=tuple(NEEDS))]

@@ -102,7 +102,7 @@ class Certificate(Record):
     >>> Certificate.from_json("{}")
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.DamagedFileError: The content lacks the key schema.
+    pbgnet.exceptions.DamagedFileError: The certificate lacks the key schema.
     """
 
     confidence: OpenProbability

@@ -97,8 +97,8 @@ class LossSettings(Settings):
     >>> LossSettings(constant="maurer", c=(1.0,))
     Traceback (most recent call last):
     ...
-    pbgnet.exceptions.DomainError: A loss is bounded by the kl theorem (constant) or by a mixture (c): name
-    one of them.
+    pbgnet.exceptions.DomainError: A loss is bounded either by the kl theorem (constant) or by a mixture (c):
+    give exactly one of them.
     """
 
     constant: Annotated[str, Limits(choices=("maurer", "paper"))] | None = None
