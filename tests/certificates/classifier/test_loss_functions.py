@@ -48,7 +48,7 @@ def test_metrics_and_other_functions_are_refused_before_any_work(data):
         return np.zeros(len(y))
 
     for loss in (brier_score_loss, log_loss, two, named):
-        told = rf"called as loss\(model, X, y\), but {loss.__name__} does not accept these.*one number per row"
+        told = rf"called as loss\(model, X, y\), but {loss.__name__} does not accept.*one number per row"
         with pytest.raises(OptionError, match=told):
             certify(asked, *data, loss=loss)
     certified = certify(Reads(), *data, loss=far)

@@ -170,7 +170,7 @@ def test_a_hopeless_network_gets_the_trivial_bound(problem):
         (
             {"n_rows": 307},
             DomainError,
-            r"7 rows of the table are neither.*with a 'none' split.*Certify them all, or pass split=SplitRecord",
+            r"7 rows of the table are neither.*a 'none' split.*Certify them all, or pass split=SplitRecord",
         ),
     ],
 )
