@@ -54,7 +54,7 @@ def test_verify_agrees_and_names_an_unknown_label(made_classes, run, tmp_path):
     changed.write_text((made_classes / "table.csv").read_text().replace("kind 1", "kind 9", 1))
     result = run("verify", made_classes / "model", changed)
     assert result.exit_code == 1
-    assert "unknown label 'kind 9'" in result.stdout
+    assert "is 'kind 9', which is not one of the certified classes" in result.stdout
 
 
 def test_predict_writes_a_share_for_each_class(made_classes, run, tmp_path):

@@ -110,8 +110,8 @@ def test_verify_agrees_and_names_what_was_changed(trained, run, tmp_path):
     other = {"x": "", "": "x"}
     first = lines[1].rsplit(",", 1)
     for cell, told in (
-        (other[first[1]], "a label, or the order of rows, differs"),
-        ("u", "holds 'u' in line 2"),
+        (other[first[1]], "A label differs, or the labels are in another order than the rows"),
+        ("u", "contains 'u' in line 2"),
     ):
         changed.write_text("\n".join([lines[0], f"{first[0]},{cell}", *lines[2:]]) + "\n")
         result = run("verify", trained / "model", changed)

@@ -142,8 +142,18 @@ def test_the_page_of_a_model_is_written_again_with_alternatives(run, run_json, c
     assert run("verify", model, table).exit_code == 0
 
 
+def test_the_page_is_written_again_without_the_table(run, copy):
+    page = copy / "model" / "report.html"
+    page.unlink()
+    again = run("report", copy / "model")
+    assert again.exit_code == 0, again.output
+    assert "<html" in page.read_text()
+    assert run("verify", copy / "model", copy / "table.csv").exit_code == 0
+
+
 def test_report_refuses_what_it_cannot_do(run, copy):
-    assert run("report", copy / "model").exit_code == 2
+    assert run("report", copy / "model", "--compare").exit_code == 2
+    assert run("report", copy / "model", "--plain").exit_code == 2
     assert run("report", "smoke", "--compare").exit_code == 2
 
 

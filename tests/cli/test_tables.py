@@ -250,5 +250,5 @@ def test_exit_codes_for_files(run, made, tmp_path):
 def test_the_last_of_many_columns_is_named_because_it_often_holds_the_label():
     with pytest.raises(UnknownNameError, match=r"'x5' and 5 more; the last is 'class'\.$"):
         check_column("target", "label", [*(f"x{k}" for k in range(10)), "class"])
-    with pytest.raises(UnknownNameError, match=r"There are 'x0', 'x1'\.$"):
+    with pytest.raises(UnknownNameError, match=r"The table has 'x0', 'x1'\.$"):
         check_column("target", "label", ["x0", "x1"])

@@ -24,6 +24,7 @@ from pbgnet.training import ALGORITHMS as REGISTRY
 def test_the_folder_holds_model_certificate_report_and_reading(made):
     names = {path.name for path in (made / "model").iterdir()}
     assert names == {
+        "about.json",
         "certificate.json",
         "history.json",
         "model.safetensors",
@@ -174,12 +175,12 @@ def replace_label(table, value, rows=slice(None)):
         (
             lambda t: t,
             ("--confusion", "--certificate", "vote"),
-            r"confusion matrix are counted; got .*held-out",
+            r"certificate='held-out', because the cells of the confusion matrix are counted; got",
         ),
         (
             lambda t: replace_label(t, "maybe", slice(1)),
             ("--confusion",),
-            r"Class 'maybe' has [01] certified rows; .* at least 2 in each class",
+            r"Class 'maybe' has [01] certified rows, but .* at least 2 in each class",
         ),
         (
             lambda t: replace_label(t, None, slice(2, 5)),
@@ -424,7 +425,7 @@ def test_an_interrupted_training_keeps_the_old_model(run, copy, quick, monkeypat
     def strike(*_, **__):
         raise interruption
 
-    monkeypatch.setattr(pbgnet.report, "render_report", strike)
+    monkeypatch.setattr(pbgnet.report, "render_kept", strike)
     before = {path.name: path.read_bytes() for path in (copy / "model").iterdir()}
     result = run(
         "train",

@@ -378,7 +378,7 @@ def test_an_edited_report_is_found(run, copy):
     page.write_text(page.read_text().replace("95", "99"))
     result = run("verify", copy / "model", copy / "table.csv")
     assert result.exit_code == 1
-    assert "FAILED: report.html: The page was edited, or history.json" in result.stdout
+    assert "FAILED: report.html: The page or the history.json that it shows was edited" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_what_is_not_there_is_said(tmp_path):
 
 def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "train-images-idx3-ubyte").write_bytes(b"none")
-    with pytest.raises(DamagedFileError, match="lacks train-labels-idx1-ubyte"):
+    with pytest.raises(DamagedFileError, match="but not train-labels-idx1-ubyte"):
         load_images("mnist10", tmp_path)
 
 

@@ -129,7 +129,10 @@ def test_rows_chosen_by_their_features_are_a_lie_that_is_named():
         assert "features or labels" in words
         assert "Choosing them by their values invalidates the certificate" in words
     for fit in (PBGNetClassifier.fit, CertifiedPipeline.fit):
-        assert "Choose them without looking at anything in the rows, neither labels" in fit.__doc__
+        assert (
+            "Choose them without looking at the content of the rows, neither labels nor features"
+            in fit.__doc__
+        )
 
 
 def test_paying_for_more_priors_loosens_the_bound(table):

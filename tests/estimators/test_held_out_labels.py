@@ -90,7 +90,8 @@ def test_other_classifiers_are_compared(data, fitted):
 
 def test_what_cannot_be_is_refused(data):
     table, labels = data
-    with pytest.raises(OptionError, match=r"LogisticRegression answers .* MultiOutputClassifier"):
+    advice = r"LogisticRegression predicts one label per row\. .* wrap it in .*\.MultiOutputClassifier"
+    with pytest.raises(OptionError, match=advice):
         make_certified_pipeline(LogisticRegression()).fit(table, labels)
     with pytest.raises(OptionError, match="For several labels, use per_label"):
         make_certified_pipeline("random_forest", confusion=True).fit(table, labels)

@@ -116,6 +116,7 @@ def test_a_saved_folder_holds_certificate_and_answers(table, fitted, tmp_path):
     assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == [
         "certificate.json",
         "predictions.json",
+        "report.html",
     ]
     alone = verify(tmp_path / "folder", X, y)
     assert alone.ok

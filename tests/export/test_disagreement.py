@@ -1,8 +1,6 @@
 """An exported network is certified like any other classifier, and through its disagreement with the vote."""
 
 import dataclasses
-import re
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -17,9 +15,7 @@ from pbgnet.certificates import (
 )
 from pbgnet.certificates.format.version1_words import EXPORTED
 from pbgnet.exceptions import OptionError, UncertifiedError
-from pbgnet.export import OnnxClassifier, export_onnx
-
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "export.md"
+from pbgnet.export import export_onnx
 
 
 def test_the_sign_network_is_certified_through_disagreement(ship, tmp_path, make_model, make_rows):
@@ -107,11 +103,3 @@ def test_it_is_certified_on_held_out_rows_like_any_classifier(ship, make_model, 
     certified = certify(shipped, fresh, y)
     assert certified.certificate.inputs.n_errors == (shipped.predict(fresh) != y).sum()
     assert certified.certificate.error_rate.route == "clopper-pearson"
-
-
-def test_the_example_of_the_document_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    exec(compile(code, DOCUMENT.name, "exec"), {})
-    assert capsys.readouterr().out.startswith("With 95 % confidence")
-    assert "covers this file" in OnnxClassifier(tmp_path / "sign.onnx").metadata.covers

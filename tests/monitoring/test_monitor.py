@@ -153,7 +153,7 @@ def test_labels_that_come_late_are_counted_when_they_come(predictions):
     taken = monitor.update(["b", "a"], ids=["y", "z"])
     assert (taken.n_counted, taken.n_completed, monitor.waiting) == (2, 2, ())
     assert (monitor.claims[0].n_rows, monitor.claims[0].n_errors) == (3, 1)
-    with pytest.raises(DomainError, match="'z' was counted already"):
+    with pytest.raises(DomainError, match="'z' was already counted"):
         monitor.update(["a"], ["b"], ["z"])
 
 

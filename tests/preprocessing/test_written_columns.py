@@ -168,9 +168,9 @@ def test_a_column_that_is_nearly_all_numbers_names_the_rows_that_are_not():
 def test_rows_are_named_as_the_frame_names_them():
     frame = pd.DataFrame({"c": numbers_with({3: "abc"}), "d": numbers_with({})})
     frame.index = pd.RangeIndex(2, 102, name="line")
-    with pytest.warns(OddCellsWarning, match=r"not in line 5 \('abc'\)"):
+    with pytest.warns(OddCellsWarning, match=r"except in line 5 \('abc'\)"):
         TablePreprocessor().fit(frame.iloc[2:])
-    with pytest.warns(OddCellsWarning, match=r"not in fitted row 1 \('abc'\)"):
+    with pytest.warns(OddCellsWarning, match=r"except in fitted row 1 \('abc'\)"):
         TablePreprocessor().fit(frame.to_numpy(dtype=object)[2:])
 
 

@@ -65,10 +65,10 @@ def test_another_schema_in_one_file(folder):
     with pytest.raises(DtypeError, match=r"'a' is string in .*part-1.parquet, but double in .*part-0"):
         scan_table(folder)
     put(folder, 1, a=[1.0])
-    with pytest.raises(ShapeError, match=r"part-1.parquet lacks the column 'b'"):
+    with pytest.raises(ShapeError, match=r"part-1.parquet has no column 'b', but .*part-0.parquet does"):
         scan_table(folder)
     put(folder, 1, a=[1.0], b=["x"], c=[1])
-    with pytest.raises(ShapeError, match=r"part-1.parquet has the column 'c'"):
+    with pytest.raises(ShapeError, match=r"part-1.parquet has a column 'c', but .*part-0.parquet does not"):
         scan_table(folder)
     put(folder, 1, a=pa.array([7], pa.int32()), b=pa.nulls(1))  # other types, but the same kinds
     assert scan_table(folder)["a"].tolist()[3] == 7.0
@@ -181,5 +181,7 @@ def test_without_the_library_the_error_says_what_to_install(folder, monkeypatch)
         raise ImportError(name)
 
     monkeypatch.setattr(file_damage.importlib, "import_module", absent)
-    with pytest.raises(MissingLibraryError, match=r"Parquet files are read by pyarrow.*pip install"):
+    with pytest.raises(
+        MissingLibraryError, match=r"Reading Parquet files requires pyarrow.*: pip install pyarrow\."
+    ):
         scan_table(folder / "part-0.parquet")

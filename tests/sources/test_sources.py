@@ -178,7 +178,7 @@ def test_what_generic_functions_make_of_a_source(tmp_path):
     assert list(take_rows(features, np.array([2, 0]))["w"].texts) == ["b", "a"]
     assert features.take([]).shape == (0, 2)
     pd.testing.assert_frame_equal(pd.concat(features.frames()), frame[["n", "w"]])
-    with pytest.raises(UnknownNameError, match="no column 'm'; there are 'n', 'w'"):
+    with pytest.raises(UnknownNameError, match="no column 'm'; the columns are 'n', 'w'"):
         features.select(["m"])
     with pytest.raises(DomainError, match="between 0 and 2"):
         features.take([3])

@@ -265,7 +265,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
         if not 0 < parameters.get(option, 0.5) < 1:
             shown = f"--{option.replace('_', '-')}"
             raise OptionError(
-                f"{shown} must lie between 0 and 1, for example 0.5 or 0.95; got {parameters[option]:g}."
+                f"{shown} must be between 0 and 1, for example 0.5 or 0.95; got {parameters[option]:g}."
             )
     check_selection(parameters.get("max_error"), parameters.get("coverage"), ("--max-error", "--coverage"))
     device = parameters.get("device", "auto")

@@ -16,6 +16,7 @@ from pbgnet.certificates import (
     PriorRecord,
     Terms,
     code_for,
+    has_several_labels,
     label_names,
     target_values,
 )
@@ -23,6 +24,7 @@ from pbgnet.choices import CERTIFICATES
 from pbgnet.estimators.around_fit import choose_device, warn_of_constant_labels
 from pbgnet.estimators.base import MOST_PRIORS, CertifiedClassifier
 from pbgnet.estimators.learning import HIDDEN_LAYER_SIZES, Layout, ensemble_recipe, hidden_sizes
+from pbgnet.exceptions import ShapeError
 from pbgnet.preprocessing import TablePreprocessor
 from pbgnet.training import FitResult, fit_ensemble
 
@@ -204,6 +206,11 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
         self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
     ) -> Inputs:
         """Return what stands between a table with these labels and the network; refuse what cannot be."""
+        if not has_several_labels(labels):
+            raise ShapeError(
+                "PBGNetMultilabelClassifier needs a matrix of 0 and 1 with at least two columns, one per "
+                "label. For one label per row, binary or of several classes, use PBGNetClassifier."
+            )
         known = label_names(labels)
         return Inputs(known, names, preprocessor, code_for(target_values(labels), "auto", len(known)))
 

@@ -57,7 +57,7 @@ def library(name: str, what: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
+        package = name.partition(".")[0]
         raise MissingLibraryError(
-            f"Reading {what} requires {name.partition('.')[0]}, which is not installed: pip "
-            "install 'pbgnet[cli]'."
+            f"Reading {what} requires {package}, which is not installed: pip install {package}."
         ) from error

@@ -134,7 +134,7 @@ def _tables_in(folder: str) -> list[str]:
 
 
 def _remote(uri: str) -> list[tuple[Any, str]]:
-    systems = library("pyarrow.fs", "Files elsewhere")
+    systems = library("pyarrow.fs", "remote files")
     with damage_named(uri):
         system, path = systems.FileSystem.from_uri(uri)
         info = system.get_file_info(path)
