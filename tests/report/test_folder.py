@@ -41,8 +41,8 @@ def test_an_edited_report_is_told(tmp_path, edited):
     else:
         path.write_text(page.replace(edited, "Something else", 1), encoding="utf-8")
     said = report_difference(folder, X, Y)
-    assert "expected" in said
-    assert edited in said or "Something else" in said
+    added = f"it also says {edited!r}"
+    assert said == (added if edited == "Pass it on" else f"it says 'Something else' instead of {edited!r}")
     path.unlink()
     assert report_difference(folder, X, Y) is None
 
@@ -82,4 +82,11 @@ def test_single_precision_may_differ_in_its_last_digit_only():
     assert "1.27" in page_difference(page.format("0.1", "1.25"), page.format("0.1", "1.27"), "columns")
     assert "0.2" in page_difference(page.format("0.1", "1.25"), page.format("0.2", "1.25"), "columns")
     assert page_difference(page.format("0.1", "1.25"), page.format("0.1", "1.26")) != ""
-    assert page_difference("<p class='a'>x</p>", "<p>x</p>") == "its marks differ, not its words"
+    assert page_difference("<p class='a'>x</p>", "<p>x</p>") == "its markup differs, not its words"
+
+
+def test_the_difference_is_shown_where_it_is():
+    line = "the same words " * 20
+    told = page_difference(f"<p>{line}at most 1 %</p>", f"<p>{line}at most 31 %</p>")
+    assert "at most 1 %' instead of" in told
+    assert told.endswith("at most 31 %'")

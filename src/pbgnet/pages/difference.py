@@ -9,6 +9,9 @@ NUMBER = re.compile(r"[\u2212-]?\d+(?:\.\d+)?")
 LONGEST = 60
 """So much of a difference is shown."""
 
+CONTEXT = 20
+"""And so much of what is equal before it."""
+
 
 def page_difference(found: str, expected: str, approximate: str = "") -> str:
     """Say where a page differs from another; "" where it does not.
@@ -25,7 +28,7 @@ def page_difference(found: str, expected: str, approximate: str = "") -> str:
     --------
     >>> from pbgnet.pages import page_difference
     >>> page_difference("<p>at most 1.1 %</p>", "<p>at most 31.1 %</p>")
-    "'at most 1.1 %' stands where 'at most 31.1 %' is expected"
+    "it says 'at most 1.1 %' instead of 'at most 31.1 %'"
     """
     if found == expected:
         return ""
@@ -63,11 +66,18 @@ def _first(found: str, expected: str) -> str:
     read, wanted = _read(found), _read(expected)
     for kind, a, b, c, d in difflib.SequenceMatcher(None, read, wanted, autojunk=False).get_opcodes():
         if kind != "equal":
-            ours, theirs = (" ".join(part)[:LONGEST] for part in (read[a:b], wanted[c:d]))
+            ours, theirs = _excerpts(" ".join(read[a:b]), " ".join(wanted[c:d]))
             if not theirs:
-                return f"{ours!r} stands there and is not expected"
-            return f"{ours!r} stands where {theirs!r} is expected" if ours else f"{theirs!r} is missing"
-    return "its marks differ, not its words"
+                return f"it also says {ours!r}"
+            return f"it says {ours!r} instead of {theirs!r}" if ours else f"{theirs!r} is missing"
+    return "its markup differs, not its words"
+
+
+def _excerpts(found: str, expected: str) -> tuple[str, str]:
+    """Return both texts from shortly before they differ."""
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(found, expected, strict=False))
+    begin = max(0, len(list(same)) - CONTEXT)
+    return found[begin : begin + LONGEST], expected[begin : begin + LONGEST]
 
 
 def _read(page: str) -> list[str]:
