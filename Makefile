@@ -35,7 +35,7 @@ test: $(VENV)/.test ## run the whole test suite, the statistical tests included
 # Deprecations are no errors here: those of an old library in what it brings along are not ours.
 test-lowest: $(LOWEST)/.test ## run the quick part of the suite with the lowest versions pyproject.toml allows
 	PBGNET_LOWEST=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n $(TEST_WORKERS) -m 'not statistical' \
-		-W default::DeprecationWarning $(LOWEST_TESTS) --ignore tests/cli/test_certificates.py $(PYTEST_ARGS)
+		-W default::DeprecationWarning $(LOWEST_TESTS) --ignore tests/cli/test_certificate_study.py $(PYTEST_ARGS)
 
 # Room for two threads; each table says how many it uses, single steps one and two, the time to a bound two.
 bench: $(VENV)/.test ## measure how fast training is on the CPU, and write benchmarks/RESULTS.md (minutes)
