@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
 BOUND = re.compile(r"([A-Za-z0-9_.-]+)(\[[a-z,]*\])?(?:>=([0-9.]+))?")
-OWN_TOOLS = {"build", "mypy", "ruff", "twine"}  # of developers: they are no part of what users run
+OWN_EXTRAS = {"docs", "lint", "release"}  # tools of developers, which users never run
 # The builds of older versions bring gigabytes for GPUs along: torch is tested as `constraints.txt` has it.
 TESTED_AS_PINNED = {"torch"}
 
@@ -18,18 +18,19 @@ TESTED_AS_PINNED = {"torch"}
 def stated_bounds() -> dict[str, str]:
     """Return the lowest version of each library that the package or an extra of it states."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    lines = itertools.chain(project["dependencies"], *project["optional-dependencies"].values())
+    extras = project["optional-dependencies"]
+    lines = itertools.chain(project["dependencies"], *(extras[name] for name in set(extras) - OWN_EXTRAS))
     bounds = {}
     for line in lines:
         found = BOUND.fullmatch(line)
         if found is None:
             raise ValueError(f"pyproject.toml: {line!r} is not of the form name>=version.")
-        name, extras, version = found.groups()
-        if extras is None:
+        name, own, version = found.groups()
+        if own is None:
             if version is None:
                 raise ValueError(f"pyproject.toml states no lowest version of {name}.")
             bounds[name] = version
-    return {name: version for name, version in sorted(bounds.items()) if name not in OWN_TOOLS}
+    return dict(sorted(bounds.items()))
 
 
 def pinned_versions() -> dict[str, str]:
