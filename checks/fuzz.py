@@ -163,9 +163,7 @@ def read_corpus(path: Path) -> list[Case]:
     return [Case(**json.loads(line)) for line in path.read_text().splitlines() if line.strip()]
 
 
-def fuzz(
-    fuzzer: Fuzzer, seconds: float, seed: int, most: int | None = None
-) -> tuple[Counter[str], list[str]]:
+def fuzz(fuzzer: Fuzzer, seconds: float, seed: int) -> tuple[Counter[str], list[str]]:
     """Try cases for a time; return how many came out how, and the faults."""
     rng, until = random.Random(seed), time.monotonic() + seconds
     outcomes, faults = Counter[str](), []

@@ -27,9 +27,13 @@ ABSENT_IF_NONE = {"absent if None": True}
 For keys that were added later: files without them are read, and written back, as they are."""
 
 
+FINGERPRINT = "[0-9a-f]{64}"
+"""Pattern of a SHA-256 in hexadecimal digits."""
+
+
 def is_fingerprint(text: str) -> bool:
-    """Say whether a text is a SHA-256 in hexadecimal digits, which people cannot read."""
-    return re.fullmatch("[0-9a-f]{64}", text) is not None
+    """Say whether a text is a fingerprint, which people cannot read."""
+    return re.fullmatch(FINGERPRINT, text) is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +171,7 @@ Positive = typing.Annotated[float, Limits(low=0.0, open_low=True)]
 Count = typing.Annotated[int, Limits(low=0, high=2**53)]
 PositiveCount = typing.Annotated[int, Limits(low=1, high=2**53)]
 Seed = typing.Annotated[int, Limits(low=0, high=2**63 - 1)]
-Sha256 = typing.Annotated[str, Limits(pattern="[0-9a-f]{64}")]
+Sha256 = typing.Annotated[str, Limits(pattern=FINGERPRINT)]
 
 
 def parse_json(text: str) -> Any:
