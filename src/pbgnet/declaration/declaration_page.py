@@ -41,5 +41,5 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
 def write_declaration(
     path: str | os.PathLike[str], declaration: Declaration, *, overwrite: bool = False
 ) -> Path:
-    """Write a declaration as Markdown or HTML, whole or not at all; its name says which."""
+    """Write a declaration as Markdown or HTML, depending on the file extension, completely or not at all."""
     return write_new(path, FORMATS[check_suffix(path)](declaration), overwrite=overwrite)

@@ -264,7 +264,7 @@ def _fit_bins(columns: NamedColumns) -> TablePreprocessor:
         raise OptionError("There are no columns to compare: pass rows or further columns.")
     bins = TablePreprocessor(max_bins=MOST_BINS, max_categories=MOST_BINS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PBGNetWarning)  # of what is left out, which was told in training
+        warnings.simplefilter("ignore", PBGNetWarning)  # about columns left out, which training has reported
         memory = bins.fit(columns).to_dict()
     memory["columns"] = [column for column in memory["columns"] if column["kind"] not in ("empty", "id")]
     for column in memory["columns"]:

@@ -28,7 +28,7 @@ REPEATED = ("error", "skip")
 
 
 class WaitingRow(NamedTuple):
-    """The answer to a row whose label has not come, as Python writes it, its group, and if it was told."""
+    """The answer to a row that still has no label, as Python writes it, its group, and if it was answered."""
 
     answer: str
     group: str | None

@@ -37,7 +37,7 @@ class Drawing:
         return fill(__file__, drawing=self, view=view[1], content=Markup(self._content()))
 
     def _content(self) -> str:
-        """Return what the figure holds: no addresses, names of its own, colours of the page's scheme."""
+        """Return the content of the figure, with unique names and the page's colours, without addresses."""
         svg = re.sub(r"<!--.*?-->", "", self.svg, flags=re.DOTALL)
         svg = re.sub(r".*?<svg[^>]*>", "", svg, count=1, flags=re.DOTALL)
         svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)

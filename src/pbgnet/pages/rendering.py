@@ -33,7 +33,7 @@ def fill(module: str, **values: object) -> Markup:
 
 
 def printable(page: Markup) -> str:
-    """Return HTML without control characters other than line ends: it may not hold them, escaped or not."""
+    """Return HTML without control characters other than line ends; HTML may not contain them at all."""
     odd = {ord(c): "\N{REPLACEMENT CHARACTER}" for c in set(page) if not c.isprintable() and c not in "\n\t"}
     return str(page).translate(odd)
 

@@ -66,7 +66,7 @@ class Goal:
         return allowed
 
     def errors_allowed_between(self, own: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the same for growing numbers of rows, by the few at which one error more is allowed."""
+        """Return the same for increasing numbers of rows, from the few at which one more error is allowed."""
         ends = self.errors_allowed(own[[0, -1]])
         further = np.arange(ends[0] + 1, ends[1] + 1)
         if further.size >= own.size:
@@ -79,7 +79,7 @@ class Goal:
         return np.asarray(ends[0] + np.searchsorted(allowed, own, side="right"))
 
     def chance(self, n_errors: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
-        """Return the chance of at most so many errors among n rows, if the true error rate is `error`."""
+        """Return the probability of at most this many errors among n rows, if `error` is the true rate."""
         return np.asarray(np.minimum(count_probability(n_errors, n, self.error), 1.0))
 
 

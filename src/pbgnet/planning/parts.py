@@ -200,7 +200,7 @@ def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _own_rows(n: int, share: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return numbers of rows that a part may have of n, and their probabilities; of very many, some."""
+    """Return possible numbers of rows of a part of n, and their probabilities; a sample of them if many."""
     mean, spread = n * share, DEVIATIONS * math.sqrt(n * share * (1.0 - share)) + 10.0
     low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
     own = np.unique(np.linspace(low, high, min(high - low + 1, MOST_POINTS)).astype(np.int64))

@@ -33,7 +33,7 @@ SPAN = 12.0
 
 @dataclass(frozen=True)
 class CurvePoint(BoundAtRows):
-    """What so many rows prove, and the chance that they prove the claim if `error` is the true rate."""
+    """What this many rows prove, and the probability that they prove the claim if `error` is the rate."""
 
     chance: float
 
