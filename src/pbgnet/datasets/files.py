@@ -21,7 +21,7 @@ DATA_VARIABLE = "PBGNET_DATA"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """An original file: name without ``.gz``, checksum of the content, and how variants are made alike."""
+    """An original file: name without ``.gz``, checksum of the content, and how variants are normalised."""
 
     name: str
     sha256: str

@@ -20,7 +20,7 @@ from pbgnet.validation import check_name
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A line of the registry; ``docs/reference/datasets.md`` has the same with sources and licences."""
+    """An entry of the registry; ``docs/reference/datasets.md`` lists the same with sources and licences."""
 
     load: Callable[..., Dataset]  # takes data_dir and download (data sets with files), or options of its own
     paper_rows: tuple[int, int] | None = None  # for training and testing in Table 3 of the paper

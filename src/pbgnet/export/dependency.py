@@ -28,7 +28,7 @@ def import_onnxruntime() -> Any:
 
 
 def check_runtime(runtime: Any, path: object, problem: Exception) -> None:
-    """Raise `MissingOnnxError` for a problem with a whole file if the runtime does not run every file."""
+    """Raise `MissingOnnxError` for a problem with an intact file if the runtime is too old for some files."""
     found = str(runtime.__version__)
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
     if numbers < OLDEST_RUNTIME:

@@ -137,7 +137,7 @@ def _erf_nodes() -> FourierNodes:
 
 
 def _unit_rows(graph: Graph, rows: str, axis: int = 1) -> str:
-    """Rows over their lengths, by way of the largest entry so that no square overflows or vanishes."""
+    """Rows divided by their lengths, via the largest entry so that no square overflows or underflows."""
     along = graph.indices([axis])
     rows = graph.op("Div", rows, graph.op("ReduceMax", graph.op("Abs", rows), along, keepdims=1))
     squares = graph.op("ReduceSum", graph.op("Mul", rows, rows), along, keepdims=1)
