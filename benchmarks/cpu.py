@@ -41,7 +41,7 @@ def step_against_tanh(effort: Effort) -> Table:
         ("network", "threads", "exact, µs", "tanh, µs", "fastest tanh", "exact / tanh"),
         notes=[
             f"Batch {BATCH}, float32, one network. The tanh network is `torch.nn.Sequential` with the linear "
-            "loss; of PyTorch's forms of Adam the fastest counts.",
+            "loss, trained with the fastest of PyTorch's implementations of Adam.",
         ],
     )
     n_rows = BATCH * (4 if effort.quick else 32)
@@ -65,8 +65,8 @@ def sampled_against_exact(effort: Effort) -> Table:
          "Monte Carlo / exact"),
         notes=[
             "Only the layer differs; data, bound and Adam are the same. Monte Carlo is the faster of two "
-            "implementations in PyTorch: one that holds all T samples (`benchmarks/monte_carlo.py`) and the "
-            "package's own, which takes them in chunks.",
+            "implementations in PyTorch: one that holds all T samples (`benchmarks/monte_carlo.py`), and "
+            "pbgnet's own, which processes them in chunks.",
         ],
     )  # fmt: skip
     for threads in _threads(effort):
@@ -102,8 +102,9 @@ def wide_layers(effort: Effort) -> Table:
         ("width d", "nodes K", "ms", "ns / (d K)", "less the call", "peak MB", "plain PyTorch, ms",
          "its peak MB", "PyTorch / ours"),
         notes=[
-            f"{BATCH} examples, one neuron, float32, one thread, standard normal weights, whose K grows like "
-            "the root of d. Memory is what the call adds to a process that has computed a tiny layer before.",
+            f"{BATCH} examples, one neuron, float32, one thread, standard normal weights, for which K grows "
+            "like the square root of d. Memory is what the call adds to a process that has already computed "
+            "a tiny layer.",
         ],
     )  # fmt: skip
     sizes, seconds, alone = [], [], []
@@ -127,10 +128,10 @@ def wide_layers(effort: Effort) -> Table:
     whole, rest_of_it = _exponent(sizes, seconds), _exponent(sizes, alone)
     table.notes += [
         f"Time grows like (d K)^{whole:.2f} (fit in log-log over all {len(sizes)} widths; 1 is linear). "
-        "The cost of a call weighs on the narrow layers and makes the exponent small.",
-        f'"Less the call" takes off what a layer of one input takes, {call:.0f} µs. What is left grows like '
-        f"(d K)^{rest_of_it:.2f}, fitted over the {n_left} of {len(sizes)} widths where it is above 0; "
-        "on the narrow ones it is a small difference of two noisy numbers.",
+        "The fixed cost of a call dominates in narrow layers, which makes the exponent small.",
+        f'"Less the call" subtracts the time of a layer with one input, {call:.0f} µs. The rest grows like '
+        f"(d K)^{rest_of_it:.2f}, fitted over the {n_left} of {len(sizes)} widths where it is above 0. "
+        "For narrow layers it is a small difference of two noisy numbers.",
     ]
     return table
 
@@ -196,7 +197,7 @@ def bound_on_mnist(effort: Effort) -> Table:
         "From the start of Python to a certificate: MNIST 1 against 7",
         ("run", "threads", "seconds", "of which imports and reading", "bound"),
         notes=[
-            "784-10-1, algorithm `pbgnet`, delta shared by nine architectures, the paper's constant, 11 377 "
+            "784-10-1, algorithm `pbgnet`, delta shared by nine architectures, the paper's constant, 11,377 "
             "rows read from an .npz file. Every run is a new process.",
         ],
     )
@@ -220,7 +221,9 @@ def bound_on_mnist(effort: Effort) -> Table:
             table.add(name, 2, outcome.seconds, outcome.starting, f"{outcome.bound:.4f}")
     slowest = max(outcome.seconds for outcome in outcomes[1:])
     bound = max(outcome.bound for outcome in outcomes)
-    table.notes.append(f"Worst of the runs that find compiled kernels: {slowest:.1f} s, bound {bound:.4f}.")
+    table.notes.append(
+        f"The slowest run with compiled kernels took {slowest:.1f} s. The largest bound is {bound:.4f}."
+    )
     return table
 
 
@@ -236,7 +239,7 @@ def replicas(effort: Effort) -> Table:
             "networks x steps per second",
             "R alone / together",
         ),
-        notes=["The last column is the time of R separate runs over that of one run with R networks."],
+        notes=["The last column is the time of R separate runs divided by that of one run with R networks."],
     )
     counts = {"784-10-1": (1, 4) if effort.quick else (1, 4, 16, 64), "784-100-100-1": (1, 4)}
     n_rows = BATCH * (2 if effort.quick else 16)

@@ -60,8 +60,8 @@ def replica_steps(effort: Effort) -> Table:
         ("network", "R", "µs per step of all", "µs per replica step", "permuting, µs", "peak MB"),
         notes=[
             f"Batch {BATCH}, float32, {_n_rows(effort)} random rows, whole epochs in a CUDA graph over their "
-            "steps. Drawing the permutation of the epoch is included; its share per replica step is given. "
-            "The peak counts everything: data, networks, moments and what a step needs.",
+            "steps. Drawing the permutation of the epoch is included; its share per replica step is shown. "
+            "The peak includes everything: data, networks, moments and what a step needs.",
         ],
     )
     for name in SHAPES:
@@ -80,8 +80,8 @@ def exact_layers(effort: Effort) -> Table:
         ("R", "examples x (inputs -> neurons)", f"{ours}, µs", "in a graph, µs", "plain PyTorch, µs",
          "PyTorch / ours", "PyTorch / ours in a graph", "peak MB", "its peak MB"),
         notes=[
-            "Standard normal weights, float32. Plain PyTorch asks the device for the number of nodes, so no "
-            "graph holds it.",
+            "Standard normal weights, float32. Plain PyTorch reads the number of nodes from the device, "
+            "so it cannot be captured in a graph.",
         ],
     )  # fmt: skip
     for n_replicas, d, m in LAYERS:
@@ -108,7 +108,7 @@ def sampled_layers(effort: Effort) -> Table:
         "One Monte Carlo layer, value and gradients, against plain PyTorch on the same device",
         ("R", "examples x (inputs -> neurons)", "T", f"{ours}, µs", "plain PyTorch, µs", "faster of two",
          "PyTorch / ours", "peak MB", "its peak MB"),
-        notes=["Plain PyTorch is the faster of two: all samples at once, or in chunks."],
+        notes=["Plain PyTorch is the faster of two implementations: all samples at once, or in chunks."],
     )  # fmt: skip
     for _, d, m in LAYERS:
         for n_samples in _samples(effort):
@@ -149,7 +149,7 @@ def sampled_steps(effort: Effort) -> Table:
         "Training steps with the paper's Monte Carlo layers against the exact ones",
         ("network", "R", "T", "exact, µs", f"Monte Carlo in {ours}, µs", "in PyTorch, µs", "faster of two",
          f"{ours} / exact", "PyTorch / exact"),
-        notes=["Times are per step of all networks, every one in a CUDA graph; only the layer differs."],
+        notes=["Times are per step of all networks, all in CUDA graphs. Only the layer differs."],
     )  # fmt: skip
     for name, hidden in SHAPES.items():
         for n_samples in _samples(effort):
@@ -198,8 +198,8 @@ def limits(effort: Effort) -> Table:
         notes=[
             f"At {BANDWIDTH / 1e12:g} TB/s and {FLOPS / 1e12:g} TFLOP/s in float32. The batch is read, "
             "written, and read by both passes; a weight with its gradient, moments and anchor takes 12 reads "
-            "or writes in the first layer and 13 above (`benchmarks/limits.py` counts them). The best is the "
-            "larger of the two times; caches can make less of the bytes.",
+            "or writes in the first layer and 13 above (`benchmarks/limits.py` counts them). The best "
+            "possible time is the larger of the two; caches can reduce the bytes moved.",
         ],
     )  # fmt: skip
     for name, n_replicas in FULL.items():

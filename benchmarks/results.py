@@ -11,14 +11,15 @@ RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 HEAD = """\
 # Results
 
-Written by `make bench` (the CPU section), `make bench-gpu` (the GPU section) and `make bench-scale` (many
-rows): run them to make this file anew. Each replaces its own section and leaves the others alone.
-What is compared is run in turns, A B C, A B C, after a warm-up. A time is the median over the turns; a
-ratio is the median of the ratios of each turn, with its quartiles in brackets. On a busy machine the
-ratios stay true for longer than the times, and wide quartiles say that neither should be trusted.
-"Exact" is the Fourier aggregation; a "step" is a whole training step: gathering the batch, forward and
-backward pass, the slopes of the bound, Adam.
-Networks are named by their widths: 784-10-1 has 784 inputs, 10 hidden neurons and one output.
+`make bench` writes the CPU section, `make bench-gpu` the GPU section and `make bench-scale` the section on
+many rows. Each command replaces its own section and leaves the others as they are.
+
+- What is compared runs in turns, A B C, A B C, after a warm-up. A time is the median over the turns. A ratio
+  is the median of the ratios of each turn, with its quartiles in brackets. On a busy machine ratios stay
+  reliable for longer than times. If the quartiles are wide, trust neither.
+- "Exact" is the Fourier aggregation. A "step" is a whole training step: gathering the batch, forward and
+  backward pass, the slopes of the bound, Adam.
+- Networks are named by their widths: 784-10-1 has 784 inputs, 10 hidden neurons and one output.
 """
 SECTIONS = {"cpu": "CPU", "gpu": "GPU", "scale": "Many rows"}
 ABSENT = "Not measured yet.\n"

@@ -57,7 +57,10 @@ def beside_boosting(effort: Effort) -> Table:
     table = Table(
         "The default classifier in memory and streamed, beside histogram boosting",
         ("rows", "columns", "what", "seconds", "/ boosting", "memory / float32 table", "test error", "bound"),
-        notes=["Two threads each, in turns. Boosting learns from all rows; ours from half, and certifies."],
+        notes=[
+            "Two threads each, in turns. Boosting learns from all rows. pbgnet learns from half of them and "
+            "certifies on the others.",
+        ],
     )
     n_rows, n_columns = (5_000, 10) if effort.quick else (1_000_000, 50)
     with tempfile.TemporaryDirectory(prefix="pbgnet-scale-") as name:
@@ -126,7 +129,7 @@ def shared_steps(effort: Effort) -> Table:
             "seconds of an evaluation",
             "gain",
         ),
-        notes=["An evaluation is the exact loss over all rows with its gradient, as L-BFGS asks for it."],
+        notes=["An evaluation is the exact loss over all rows with its gradient, as L-BFGS needs it."],
     )
     n_rows = 20_000 if effort.quick else 1_000_000
     steps = ("-m", "benchmarks.scale_steps", "--rows", n_rows)
@@ -153,8 +156,8 @@ def cost_of_rows(effort: Effort) -> Table:
     costs = row_costs(counts)
     table = Table(
         "From a table in memory to a certificate, as rows grow",
-        ("rows", "columns", "seconds", "seconds of the processor", "errors on certified rows"),
-        notes=[f"Seconds of the processor grow as rows to the power {exponent(costs):.2f}."],
+        ("rows", "columns", "seconds", "seconds of CPU time", "errors on certified rows"),
+        notes=[f"CPU time grows like the number of rows to the power {exponent(costs):.2f}."],
     )
     for cost in costs:
         table.add(cost.n_rows, 30, cost.seconds, cost.processor_seconds, cost.error_rate)

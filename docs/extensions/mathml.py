@@ -1,6 +1,7 @@
 """Formulas as MathML, made when the site is built: browsers draw them without scripts, fonts or a network."""
 
 import html
+import re
 from typing import Any
 
 from docutils import nodes
@@ -11,12 +12,21 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
+# Browsers leave no space between a function's name and its argument, and some on both sides of a bar whose
+# place in the formula does not show that it opens or closes.
+APPLIED = re.compile(r"<mo>&ApplyFunction;</mo>(?!\s*(?:<mrow>\s*)?<mo[^>]*>[(\[])")
+SPACED = '<mo>&ApplyFunction;</mo><mspace width="0.1667em"></mspace>'
+BARS = ((r"(?<!\\left)(\\l[vV]ert)", r"\\left\1"), (r"(?<!\\right)(\\r[vV]ert)", r"\\right\1"))
+
 
 def to_mathml(node: nodes.math | nodes.math_block) -> str:
     """Return the MathML of a formula; one it cannot translate gives a warning and is shown as written."""
     formula = node.astext()
+    paired = formula
+    for bar, pair in BARS:
+        paired = re.sub(bar, pair, paired)
     try:
-        return str(tex2mathml(formula, as_block=isinstance(node, nodes.math_block)))
+        return APPLIED.sub(SPACED, tex2mathml(paired, as_block=isinstance(node, nodes.math_block)))
     except MathError as error:
         logger.warning("formula %r: %s", formula, error, location=node, type="mathml")
         return f"<code>{html.escape(formula)}</code>"

@@ -3,8 +3,8 @@
 After Letarte, Germain, Guedj and Laviolette, "Dichotomize and Generalize: PAC-Bayesian Binary
 Activated Deep Neural Networks" (2019).
 
-The names a user needs are here, and are loaded when they are first asked for; `pbgnet.bounds`,
-`pbgnet.aggregation`, `pbgnet.networks` and the other rooms have the rest.
+The names most users need are here, and are loaded when first used. `pbgnet.bounds`, `pbgnet.aggregation`,
+`pbgnet.networks` and the other subpackages have the rest.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""``python -m pbgnet`` is ``pbgnet``, also for what starts modules, such as ``torchrun -m``."""
+"""``python -m pbgnet`` is ``pbgnet``, also for programs that start modules, such as ``torchrun -m``."""
 
 from pbgnet.cli import main
 

@@ -1,4 +1,4 @@
-"""What the hand-written derivatives of the package have in common."""
+"""What pbgnet's hand-written derivatives have in common."""
 
 import functools
 from collections.abc import Callable
@@ -21,15 +21,15 @@ def full_precision(device: torch.device) -> AbstractContextManager[Any]:
 
 
 def first_order_only(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a backward pass refuse to be differentiated itself.
+    """Make a backward pass raise an error if it is differentiated itself.
 
-    PyTorch's own `once_differentiable` notices only if the incoming gradient requires a gradient, which
-    that of a mean of losses does not: the second derivative would silently be 0.
+    PyTorch's own `once_differentiable` only notices this if the incoming gradient requires a gradient. That
+    of a mean of losses does not, and the second derivative would silently be 0.
     """
 
     @functools.wraps(backward)
     def guarded(ctx: Any, *gradients: torch.Tensor) -> Any:
-        if torch.is_grad_enabled():  # only so under create_graph=True
+        if torch.is_grad_enabled():  # only under create_graph=True
             raise SecondDerivativeError(
                 "This function only supports first derivatives: call backward or grad without "
                 "create_graph=True, or use method='enumeration', which can be differentiated any "

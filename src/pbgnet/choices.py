@@ -1,4 +1,4 @@
-"""What users choose by name, each with a sentence; read without waiting for PyTorch, as by ``--help``."""
+"""What users choose by name, each with a sentence; available without PyTorch, for example to ``--help``."""
 
 CERTIFICATES = {
     "auto": "the best of the certificates that the prior rows allow; pays for trying two of them",
@@ -8,7 +8,7 @@ CERTIFICATES = {
     "held-out": "the errors of the prior's vote, counted on certified rows; the prior's vote is then "
     "what is deployed",
 }
-"""Certificates of a network: what is claimed, by which routes."""
+"""Certificates of a network: what is claimed, and by which routes."""
 
 CLASSIFIERS = {
     "hist_gradient_boosting": "scikit-learn's histogram gradient boosting; numbers, categories as they are",
@@ -16,7 +16,7 @@ CLASSIFIERS = {
     "logistic_regression": "scikit-learn's logistic regression; numbers standardised, categories one-hot",
     "mlp": "scikit-learn's multi-layer perceptron with early stopping; encoded as for logistic regression",
 }
-"""Classifiers of other kinds that can be fitted and certified by a count; they are not stored."""
+"""Other kinds of classifiers that can be fitted and certified by a count; they are not stored."""
 
 ALGORITHMS = {
     "ensemble": "several networks trained with the log loss, chosen by cross-validation; errors are "
@@ -34,4 +34,4 @@ CODES = {
     "hadamard": "about as many outputs as classes, any two of which differ in half of them",
     "one-against-rest": "one output per class",
 }
-"""What the outputs of a network stand for, where there are more than two classes."""
+"""What the outputs of a network stand for if there are more than two classes."""

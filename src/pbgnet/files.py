@@ -1,9 +1,10 @@
-"""Files and folders that are written whole or not at all, and JSON that is read with care.
+"""Files and folders that are written completely or not at all, and JSON that is read strictly.
 
-A folder M is written beside the old one, as ``.M.new-TOKEN``, and then put in its place by two renamings:
-the old one becomes ``.M.old-TOKEN``, the new one M. If the machine stops between them both are there and M is
-not: then `standing_folder` finds the old one. Anything else of that kind is what a killed process left, and
-the next save clears it away. Processes lock the folder they write, and its parent for the renamings.
+A folder M is written beside the old one, as
+``.M.new-TOKEN``, and takes its place by two renamings: the old one becomes ``.M.old-TOKEN``, and the new one
+M. If the machine stops between the two, both exist but M does not; `standing_folder` then finds the old one.
+Any other folder with such a name was left by a killed process, and the next save removes it. Processes lock
+the folder they write, and its parent during the renamings.
 """
 
 import contextlib
@@ -23,14 +24,14 @@ from typing import Any, TypeVar
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, OutputExistsError, PBGNetError
 from pbgnet.records import Record, parse_json
 
-fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None  # Windows has none
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None  # not available on Windows
 
 TOKEN = re.compile("[0-9a-f]{12}")
 ABANDONED_AFTER = 24 * 3600.0
-"""Seconds after which a folder that was never finished is taken for abandoned, where there are no locks."""
+"""Seconds after which an unfinished folder counts as abandoned, if there are no locks."""
 
 LARGEST_JSON = 64 * 2**20
-"""No honest file is larger; a larger one is refused before it is read."""
+"""Larger than any valid file; a larger one raises an error before it is read."""
 
 RECORD_VERSION = 1
 Kept = TypeVar("Kept", bound=Record)
@@ -38,7 +39,7 @@ Kept = TypeVar("Kept", bound=Record)
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `path`; what was written there takes its place at the end.
+    """Give a temporary path beside `path`; in the end, what was written there replaces `path`.
 
     If the block raises, or the machine stops, the old file is untouched.
 
@@ -59,23 +60,23 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         _fsync(temporary)
         os.replace(temporary, target)
     finally:
-        temporary.unlink(missing_ok=True)  # gone already if all went well
+        temporary.unlink(missing_ok=True)  # already gone if all went well
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all; texts as UTF-8, line ends as they are."""
+    """Write a file completely or not at all; texts as UTF-8, with unchanged line ends."""
     with replace_file(path) as temporary:
         temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     return path
 
 
 def write_new(path: str | os.PathLike[str], content: str, *, overwrite: bool) -> Path:
-    """Write a text into a file whole or not at all; one that stands there is replaced only if so asked.
+    """Write a text into a file, completely or not at all; an existing file is replaced only with `overwrite`.
 
     Raises
     ------
     OutputExistsError
-        If something stands there already, or it is a folder.
+        If something already exists there, or it is a folder.
     """
     if not isinstance(overwrite, bool):
         raise DtypeError(f"overwrite must be True or False, got {type(overwrite).__name__}.")
@@ -93,23 +94,23 @@ def write_new(path: str | os.PathLike[str], content: str, *, overwrite: bool) ->
 def replace_folder(
     folder: str | os.PathLike[str], *, overwrite: bool, marker: str, ours: Collection[str]
 ) -> Iterator[Path]:
-    """Give an empty folder to write into; at the end it takes the place of `folder`, all or nothing.
+    """Give an empty folder to write into; in the end it takes the place of `folder`, all or nothing.
 
     Parameters
     ----------
     folder : path
-        Made if need be, parents included.
+        Created if necessary, parents included.
     overwrite : bool
-        Whether to replace what stands there, if it holds `marker` or nothing.
+        Whether to replace an existing folder, if it contains `marker` or nothing.
     marker : str
         Name of a file that only folders of this kind have.
     ours : collection of str
-        Names of all files of this kind: old ones go, all other files of the old folder are kept.
+        Names of all files of this kind: old ones are removed, all other files of the old folder are kept.
 
     Raises
     ------
     OutputExistsError
-        If something stands there already; it is looked at before the block, and again after it.
+        If something already exists there; checked before the block, and again after it.
     """
     if not isinstance(overwrite, bool):
         raise DtypeError(f"overwrite must be True or False, got {type(overwrite).__name__}.")
@@ -124,19 +125,19 @@ def replace_folder(
         for path in (*fresh.iterdir(), fresh):
             _fsync(path)
         with locked(target.parent):
-            _check_replaceable(target, overwrite, marker)  # something may have come there meanwhile
+            _check_replaceable(target, overwrite, marker)  # something may have appeared there in the meantime
             aside = _swap(fresh, target)
             _keep_other_files(aside, target, ours)
 
 
 def final_place(folder: str | os.PathLike[str]) -> Path:
-    """Return where a folder is written: behind a link, where it leads to."""
+    """Return where a folder is written; a link is followed."""
     path = as_path(folder)
     return path.resolve() if path.is_symlink() else path.absolute()
 
 
 def as_path(place: object) -> Path:
-    """Return a place as a path; raise a typed error for what no file system can name."""
+    """Return a place as a path; raise a typed error if no file system can have it."""
     if not isinstance(place, str | os.PathLike):
         raise DtypeError(f"Expected a path, got {type(place).__name__}.")
     path = Path(place)
@@ -150,7 +151,7 @@ def as_path(place: object) -> Path:
 
 
 def standing_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return where a folder stands: beside its place if replacing it was interrupted."""
+    """Return where a folder is: next to its place, if replacing it was interrupted."""
     path = as_path(folder)
     if path.exists():
         return path
@@ -159,13 +160,13 @@ def standing_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def set_aside_path(fresh: Path) -> Path:
-    """Return where the old folder waits while a new one, written at `fresh`, takes its place."""
+    """Return where the old folder is kept while a new one, written at `fresh`, takes its place."""
     name, _, token = fresh.name.rpartition(".new-")
     return fresh.parent / f"{name}.old-{token}"
 
 
 def check_size(path: Path, largest: int) -> None:
-    """Raise `DamagedFileError` if a file is missing or larger than it can be; nothing is read."""
+    """Raise `DamagedFileError` if a file is missing or too large; nothing is read."""
     if not path.is_file():
         raise DamagedFileError(f"{path} is missing.")
     if path.stat().st_size > largest:
@@ -174,7 +175,7 @@ def check_size(path: Path, largest: int) -> None:
 
 
 def read_json(path: Path, read: Callable[[Any], Any]) -> Any:
-    """Read a file of JSON by a function that raises for what it cannot use."""
+    """Read a JSON file with a function that raises an error for content it cannot use."""
     check_size(path, LARGEST_JSON)
     try:
         return read(parse_json(path.read_text(encoding="utf-8")))
@@ -207,7 +208,7 @@ def load_record(kind: type[Kept], path: Path, schema: str, advice: str = "Remove
 
 
 def _beside(target: Path) -> Path:
-    """Return a fresh name in the folder of a target, so that renaming is one step."""
+    """Return a new name in the folder of a target, so that renaming is a single step."""
     return target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
 
 
@@ -223,12 +224,12 @@ def _check_replaceable(target: Path, overwrite: bool, marker: str) -> None:
 
 
 def _swap(fresh: Path, target: Path) -> Path:
-    """Put the finished folder in place; the old one is set aside until the new one stands. Returns where.
+    """Put the finished folder in place, and keep the old one until the new one is there; return the place.
 
     Raises
     ------
     OutputExistsError
-        If another process, which does not know of locks, changed the place at the same moment.
+        If another process that does not use locks changed the place at the same moment.
     """
     aside = set_aside_path(fresh)
     replaced = target.exists()
@@ -253,7 +254,7 @@ def _swap(fresh: Path, target: Path) -> Path:
 
 
 def _recover(target: Path, ours: Collection[str]) -> None:
-    """Finish what killed processes left: bring an old folder back, or clear away what is of no use."""
+    """Finish what killed processes left: bring an old folder back, or remove what is useless."""
     standing = standing_folder(target)
     if standing != target and standing.is_dir():
         os.rename(standing, target)
@@ -266,11 +267,11 @@ def _recover(target: Path, ours: Collection[str]) -> None:
 
 
 def _leftovers(target: Path, kind: str) -> list[Path]:
-    """Return the folders of a kind, "new" or "old", that wait beside a place."""
+    """Return the folders of a kind, "new" or "old", next to a place."""
     start = f".{target.name}.{kind}-"
     try:
         found = [path for path in target.parent.iterdir() if path.name.startswith(start) and path.is_dir()]
-    except OSError:  # no such parent, or not ours to read
+    except OSError:  # no such parent, or not readable
         return []
     return [path for path in found if TOKEN.fullmatch(path.name.removeprefix(start))]
 
@@ -283,24 +284,24 @@ def _interrupted(aside: Path) -> bool:
 
 @contextmanager
 def _fresh_folder(target: Path) -> Iterator[Path]:
-    """Make a folder beside a target, locked so that nobody takes it for abandoned; removed at the end."""
+    """Create a folder next to a target, locked so that it does not count as abandoned; removed in the end."""
     while True:
         fresh = _beside(target)
         try:
             fresh.mkdir()
             with _claimed(fresh) as claimed:
                 if not fresh.is_dir() or not (claimed or fcntl is None):
-                    continue  # another process took it for abandoned before it was locked
+                    continue  # another process considered it abandoned before it was locked
                 yield fresh
                 return
         finally:
-            shutil.rmtree(fresh, ignore_errors=True)  # gone already if all went well
+            shutil.rmtree(fresh, ignore_errors=True)  # already gone if all went well
 
 
 @contextmanager
 def _claimed(folder: Path) -> Iterator[bool]:
-    """Lock a folder without waiting, and say whether no living process has it."""
-    if fcntl is None:  # Windows: nothing is known of other processes
+    """Lock a folder without waiting, and return whether no living process holds it."""
+    if fcntl is None:  # Windows: nothing is known about other processes
         yield _is_old(folder)
         return
     try:
@@ -323,13 +324,13 @@ def _claimed(folder: Path) -> Iterator[bool]:
 
 @contextmanager
 def locked(parent: Path) -> Iterator[None]:
-    """Wait until no other process puts a folder in its place here, and keep it from doing so meanwhile.
+    """Wait until no other process puts a folder in its place here, and prevent others from doing so.
 
-    Where there are no locks, nobody waits.
+    Without locks, there is no waiting.
     """
     with contextlib.ExitStack() as stack:
         if fcntl is not None:
-            with contextlib.suppress(OSError):  # a file system without locks, or a folder not to be read
+            with contextlib.suppress(OSError):  # a file system without locks, or an unreadable folder
                 descriptor = os.open(parent, os.O_RDONLY)
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -341,9 +342,9 @@ def _is_old(folder: Path) -> bool:
 
 
 def _keep_other_files(aside: Path, target: Path, ours: Collection[str]) -> None:
-    """Move what is not ours from the old folder to the new one, then remove the old one.
+    """Move files that are not ours from the old folder to the new one, then remove the old one.
 
-    Where there is no new one, the folder was deleted on purpose: then only files that are ours go.
+    If there is no new folder, it was deleted on purpose: then only our own files are removed.
     """
     if not aside.is_dir():
         return

@@ -1,8 +1,8 @@
-"""Frozen records with a strict JSON form: the grammar of every file that this package writes as JSON.
+"""Frozen records with a strict JSON form: the grammar of every JSON file that this package writes.
 
-A record is a frozen dataclass whose fields carry their range in their type. The same check
-runs when a record is made and when it is read, so what was read is what could have been written.
-`json_schema` tells the same to other programs.
+A record is a frozen dataclass whose field types include their ranges. The same checks run when a record is
+made and when it is read, so everything that was read could also have been written. `json_schema` says the
+same to other programs.
 """
 
 import dataclasses
@@ -18,11 +18,11 @@ from typing import Any, ClassVar, Self
 from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, PBGNetError
 
 LONGEST_LIST = 2**20
-"""No list of an honest record has more items; a longer one is refused before it is read."""
+"""Longer than any list of a valid record; a longer one raises an error before it is read."""
 
 
 ABSENT_IF_NONE = {"absent if None": True}
-"""Metadata of a field, None by default, whose key is left out where it is None.
+"""Metadata of a field that is None by default, and whose key is left out if it is None.
 
 For keys that were added later: files without them are read, and written back, as they are."""
 
@@ -32,7 +32,7 @@ FINGERPRINT = "[0-9a-f]{64}"
 
 
 def is_fingerprint(text: str) -> bool:
-    """Say whether a text is a fingerprint, which people cannot read."""
+    """Return whether a text is a fingerprint, which people cannot read."""
     return re.fullmatch(FINGERPRINT, text) is not None
 
 
@@ -40,7 +40,7 @@ def is_fingerprint(text: str) -> bool:
 class Limits:
     """The range of a field, as part of its type: ``n: Annotated[int, Limits(low=1)]``.
 
-    `longest` is the number of items that a list may have; `LONGEST_LIST` where it is not said.
+    `longest` is the number of items that a list may have; `LONGEST_LIST` by default.
     """
 
     low: float | None = None
@@ -52,7 +52,7 @@ class Limits:
     longest: int | None = None
 
     def check(self, name: str, value: Any) -> None:
-        """Raise `DomainError` unless the value lies within."""
+        """Raise `DomainError` unless the value is within the limits."""
         if self.low is not None and (value < self.low or (self.open_low and value == self.low)):
             relation = "above" if self.open_low else "at least"
             raise DomainError(f"{name} must be {relation} {self.low:g}, got {value!r}.")
@@ -65,7 +65,7 @@ class Limits:
             raise DomainError(f"{name} must look like {self.pattern}, got {value!r:.80}.")
 
     def schema(self) -> dict[str, Any]:
-        """Return the same in the words of JSON Schema."""
+        """Return the limits in the terms of JSON Schema."""
         told = {
             "exclusiveMinimum" if self.open_low else "minimum": self.low,
             "exclusiveMaximum" if self.open_high else "maximum": self.high,
@@ -78,9 +78,9 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """Base of the records: values are checked when made, and read back as strictly.
+    """Base class of records: values are checked when a record is made, and equally strictly when it is read.
 
-    A class that is one of several in a union names itself by `kind`, which its JSON form begins with.
+    A class that is one of several in a union has a `kind`, with which its JSON form begins.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Record:
             object.__setattr__(self, field.name, value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain JSON-able values."""
+        """Return the record as plain values for JSON."""
         head = {"kind": self.kind} if self.kind else {}
         absent = {name for name in _absent_if_none(type(self)) if getattr(self, name) is None}
         return head | {
@@ -145,7 +145,7 @@ class Record:
 
     @classmethod
     def schema(cls, definitions: dict[str, Any]) -> dict[str, Any]:
-        """Return the class as an object of JSON Schema; other records it holds are put into `definitions`."""
+        """Return the class as a JSON Schema object; other records it contains are put into `definitions`."""
         hints, optional = _hints(cls), _absent_if_none(cls)
         properties: dict[str, Any] = {"kind": {"const": cls.kind}} if cls.kind else {}
         for field in dataclasses.fields(cls):
@@ -160,7 +160,7 @@ class Record:
 
     @classmethod
     def hints_for(cls, data: object) -> dict[str, Any]:
-        """Return the types to read the fields as; a class whose fields depend on each other says how."""
+        """Return the types of the fields; a class whose fields depend on each other overrides it."""
         return _hints(cls)
 
 
@@ -220,7 +220,7 @@ def read_keys(data: object, keys: list[str], where: str = "") -> dict[str, Any]:
     return data
 
 
-_known_hints: dict[type, dict[str, Any]] = {}  # looking them up is most of the work of a small record
+_known_hints: dict[type, dict[str, Any]] = {}  # looking them up takes most of the time of a small record
 
 
 def _hints(cls: type) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _absent_if_none(cls: "type[Record]") -> list[str]:
-    """Return the names of fields whose key is left out where they are None."""
+    """Return the names of fields whose key is left out if they are None."""
     if cls not in _known_absent:
         fields = dataclasses.fields(cls)
         _known_absent[cls] = [
@@ -251,9 +251,9 @@ def _kind(value: object) -> str:
 
 
 def _unwrap(hint: Any) -> tuple[Any, bool, Limits | None]:
-    """Take an annotation apart: the plain type, whether None is allowed, and the limits.
+    """Split an annotation into the plain type, whether None is allowed, and the limits.
 
-    A union of records stays a union, without None.
+    A union of records remains a union, without None.
     """
     optional = False
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
@@ -267,7 +267,7 @@ def _unwrap(hint: Any) -> tuple[Any, bool, Limits | None]:
 
 
 def _read(value: Any, hint: Any, where: str) -> Any:
-    """Turn parsed JSON into the type a field is annotated with; plain values are checked by `_coerce`."""
+    """Convert parsed JSON to the type a field is annotated with; plain values are checked by `_coerce`."""
     plain, optional, limits = _unwrap(hint)
     if value is None and optional:
         return None
@@ -292,13 +292,13 @@ def _read(value: Any, hint: Any, where: str) -> Any:
 
 
 def _records(plain: Any) -> list[type[Record]]:
-    """Return the record, or the several records of a union, that a type is; none for other types."""
+    """Return the record types that a type consists of: one, several for a union, none otherwise."""
     options = typing.get_args(plain) if typing.get_origin(plain) is typing.Union else (plain,)
     return [option for option in options if isinstance(option, type) and issubclass(option, Record)]
 
 
 def _coerce(name: str, value: Any, hint: Any) -> Any:
-    """Return a value in the exact type of its annotation and within its limits, or raise."""
+    """Return a value in the exact type of its annotation and within its limits, or raise an error."""
     plain, optional, limits = _unwrap(hint)
     if value is None and optional:
         return None
@@ -324,13 +324,13 @@ def _coerce(name: str, value: Any, hint: Any) -> Any:
 
 
 def _length_problem(items: Sized, limits: Limits | None) -> str:
-    """Say that a list is too long; "" if it is not."""
+    """Return a message if a list is too long, otherwise ""."""
     longest = LONGEST_LIST if limits is None or limits.longest is None else limits.longest
     return f"must have at most {longest} items, got {len(items)}." if len(items) > longest else ""
 
 
 def _convert(value: Any, plain: type) -> Any:
-    """Return a value in its plain type, or None if it has another; true and false are not numbers."""
+    """Return a value in its plain type, or None if it has another type; true and false are not numbers."""
     if isinstance(value, bool):
         return value if plain is bool else None
     if plain is int and isinstance(value, Integral):
@@ -350,7 +350,7 @@ def _plain(value: Any) -> Any:
 
 
 def json_schema(record: type[Record]) -> dict[str, Any]:
-    """Return what a record reads, in the words of JSON Schema.
+    """Return the form of a record in the terms of JSON Schema.
 
     Examples
     --------
@@ -368,7 +368,7 @@ def json_schema(record: type[Record]) -> dict[str, Any]:
 
 
 def schema_reference(record: type[Record], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a reference to a record, which is put into the definitions if it is not there yet."""
+    """Return a reference to a record, and add it to the definitions if it is not there yet."""
     if record.__name__ not in definitions:
         definitions[record.__name__] = record.schema(definitions)
     return {"$ref": f"#/$defs/{record.__name__}"}

@@ -1,7 +1,7 @@
-"""What a long computation is doing, told to whoever listens; to nobody by default.
+"""Progress of a long computation, reported to a listener; to nobody by default.
 
-Libraries do not print. A program that shows people what is going on listens, as `pbgnet train` does, and what
-takes its time announces itself.
+Libraries do not print. A program that shows progress, such as `pbgnet train`, registers a listener, and long
+computations report to it.
 """
 
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ from typing import Protocol
 
 
 class Listener(Protocol):
-    """Somebody who wants to know."""
+    """An object that wants to be informed."""
 
     def begin(self, stage: str) -> None:
-        """Hear that a stage begins, which ends the one before."""
+        """Called when a stage begins, which ends the previous one."""
 
     def remark(self, text: str) -> None:
-        """Hear why something takes longer than usual."""
+        """Called with the reason why something takes longer than usual."""
 
     def progress(self, done: int, total: int) -> None:
-        """Hear how far a stage has come: rows done, of how many."""
+        """Called with the progress of a stage: rows done, out of how many."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("pbgnet_listener", default=None)
@@ -28,7 +28,7 @@ _listener: ContextVar[Listener | None] = ContextVar("pbgnet_listener", default=N
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a listener all that is announced inside a ``with`` statement, on the same thread.
+    """Tell a listener everything that is reported inside a ``with`` statement, on the same thread.
 
     Examples
     --------
@@ -49,21 +49,21 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def announce(stage: str) -> None:
-    """Say that a stage begins: "preparing", "training" or "certifying"."""
+    """Report that a stage begins: "preparing", "training" or "certifying"."""
     listener = _listener.get()
     if listener is not None:
         listener.begin(stage)
 
 
 def remark(text: str) -> None:
-    """Say why something takes longer than usual."""
+    """Report why something takes longer than usual."""
     listener = _listener.get()
     if listener is not None:
         listener.remark(text)
 
 
 def progress(done: int, total: int) -> None:
-    """Say how far a stage has come: rows done, of how many. Those who walk through many rows say so often."""
+    """Report the progress of a stage: rows done, out of how many. Loops over many rows call it often."""
     listener = _listener.get()
     if listener is not None:
         listener.progress(done, total)

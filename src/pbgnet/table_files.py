@@ -1,17 +1,17 @@
-"""Files that hold tables: their kinds, by name, and the texts that mean "missing" in a CSV."""
+"""Files that contain tables: their kinds, by name, and the texts that mean "missing" in a CSV."""
 
 from pathlib import Path
 
 from pbgnet.exceptions import DamagedFileError
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
-"""Texts that mean "missing" in a CSV. Among words, missing is a category of its own, so nothing is lost."""
+"""Texts that mean "missing" in a CSV. For text columns, missing is a category of its own: nothing is lost."""
 
 ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def kind_of_file(path: object) -> str:
-    """Return "csv", "csv.gz" or "parquet", by the extension of a file."""
+    """Return "csv", "csv.gz" or "parquet", from the extension of a file."""
     name = str(path).lower()
     for ending, kind in ENDINGS.items():
         if name.endswith(ending):
@@ -23,12 +23,12 @@ def kind_of_file(path: object) -> str:
 
 
 def is_csv(path: object) -> bool:
-    """Whether the cells of a table are texts, by its extension."""
+    """Whether the cells of a table are texts, judging by its extension."""
     return kind_of_file(path) != "parquet"
 
 
 def check_file(path: Path) -> None:
-    """Raise `DamagedFileError` if there is no such file, or nothing in it."""
+    """Raise `DamagedFileError` if a file does not exist or is empty."""
     if path.is_dir():
         raise DamagedFileError(f"{path} is a folder, not a table.")
     if not path.exists():

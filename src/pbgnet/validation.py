@@ -1,7 +1,7 @@
-"""Checks of user input shared by all rooms of the package.
+"""Checks of user input, shared by the whole package.
 
-They turn a wrong argument into a typed error with advice before any arithmetic happens, so
-that nothing returns NaN silently.
+They turn a wrong argument into a typed error with advice before any arithmetic happens, so that no function
+silently returns NaN.
 """
 
 import difflib
@@ -38,13 +38,13 @@ def as_float64(name: str, value: ArrayLike | Tensor) -> Tensor:
 
 
 def as_double(name: str, value: Tensor) -> Tensor:
-    """Return a tensor of real numbers in float64, where it is and inside autograd."""
+    """Return a tensor of real numbers in float64, on its device and inside autograd."""
     check_tensor(name, value)
     return value.double()
 
 
 def check_tensor(name: str, value: object) -> None:
-    """Raise `DtypeError` unless a value is a tensor of real numbers; what they are is not looked at."""
+    """Raise `DtypeError` unless a value is a tensor of real numbers; their values are not checked."""
     if not isinstance(value, Tensor) or value.is_complex() or value.dtype == torch.bool:
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         raise DtypeError(f"{name} must be a tensor of real numbers, got {kind}.")
@@ -52,7 +52,7 @@ def check_tensor(name: str, value: object) -> None:
 
 
 def check_has_values(name: str, value: Tensor) -> None:
-    """Raise `DtypeError` for a tensor of the device "meta", which has a shape and nothing else."""
+    """Raise `DtypeError` for a tensor on the device "meta", which has a shape but no values."""
     if value.is_meta:
         raise DtypeError(f"{name} is a tensor without values (on the meta device); pass one with values.")
 
@@ -91,7 +91,7 @@ def check_interval(
     open_high: bool = False,
     advice: str = "",
 ) -> None:
-    """Raise `DomainError` unless every entry lies in the interval; NaN never does."""
+    """Raise `DomainError` unless every entry is in the interval; NaN never is."""
     inside = (value > low) if open_low else (value >= low)
     inside &= (value < high) if open_high else (value <= high)
     if bool(inside.all()):
@@ -109,7 +109,7 @@ def check_finite(name: str, value: Tensor, advice: str = "") -> None:
 
 
 def refuse_masked(name: str, value: Any) -> None:
-    """Raise `DomainError` if a masked array hides values: what is below a mask would count as a value."""
+    """Raise `DomainError` if a masked array hides values, because masked values would count as values."""
     if np.ma.is_masked(value):
         hidden = int(np.ma.getmaskarray(value).sum())
         raise DomainError(
@@ -120,7 +120,7 @@ def refuse_masked(name: str, value: Any) -> None:
 
 
 def check_readable(name: str, value: Any) -> None:
-    """Raise a typed error for what NumPy cannot read as it is: tensors inside autograd, bfloat16, masks."""
+    """Raise a typed error for what NumPy cannot read directly: tensors inside autograd, bfloat16, masks."""
     if isinstance(value, Tensor):
         if value.requires_grad:
             raise DtypeError(f"{name} requires a gradient; pass {name}.detach().")
@@ -132,17 +132,17 @@ def check_readable(name: str, value: Any) -> None:
             np.shape(value)
         except ValueError as error:
             raise ShapeError(f"{name} has rows of unequal lengths.") from error
-        except (RuntimeError, TypeError) as error:  # tensors inside autograd, or of types NumPy has not
+        except (RuntimeError, TypeError) as error:  # tensors inside autograd, or types unknown to NumPy
             raise DtypeError(f"{name} contains values that NumPy cannot read: {error!s:.100}") from error
     refuse_masked(name, value)
 
 
 LARGEST_INT = int(np.finfo(np.float64).max)
-"""Larger ones are no doubles."""
+"""Larger whole numbers do not fit into a double."""
 
 
 def positive_int(name: str, value: object, largest: int = LARGEST_INT) -> int:
-    """Return `value` as an int of at least 1, and at most the largest that can be counted with."""
+    """Return `value` as an int of at least 1, and at most the largest number that can be counted."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise DtypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
     if int(value) < 1:
@@ -160,7 +160,7 @@ def positive_real(name: str, value: object) -> float:
         raise DtypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
     try:
         number = float(value)
-    except OverflowError:  # a whole number beyond all doubles
+    except OverflowError:  # a whole number too large for a double
         number = math.inf
     if not 0 < number < math.inf:
         raise DomainError(f"{name} must be positive and finite, got {value!r:.60}.")
@@ -168,7 +168,7 @@ def positive_real(name: str, value: object) -> float:
 
 
 def check_name(kind: str, name: object, known: Collection[str]) -> str:
-    """Return `name` if it is one of `known`, else say which names there are and the nearest one."""
+    """Return `name` if it is one of `known`, otherwise raise an error that lists them and the nearest."""
     if isinstance(name, str) and name in known:
         return name
     near = difflib.get_close_matches(str(name), known, n=1)

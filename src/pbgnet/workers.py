@@ -1,11 +1,11 @@
-"""Several processes that compute one thing together, on one machine or on many; one alone by default.
+"""Several processes that compute one thing together, on one machine or several; a single one by default.
 
-Every worker runs the same program on the same rows. What is expensive is divided between them, and what they
-found is added up, or put together, so that all of them know all of it. Sums are of whole numbers: these have
-no order, so that the result does not depend on how many workers there are.
+Every worker runs the same program on the same rows. Expensive work is divided between them, and the results
+are added up, or concatenated, so that every worker has all of them. Sums are of whole numbers, which do not
+depend on the order, so the result does not depend on the number of workers.
 
-They are processes that `torchrun`, Ray Train or ``pbgnet train --workers`` has started, and talk through
-`torch.distributed`: gloo on CPUs, NCCL on GPUs.
+Workers are processes started by `torchrun`, Ray Train or
+``pbgnet train --workers``. They communicate through `torch.distributed`: gloo on CPUs, NCCL on GPUs.
 """
 
 import json
@@ -26,16 +26,16 @@ import pbgnet
 from pbgnet.exceptions import WorkerLostError, WorkersDifferError
 
 PATIENCE = 60.0
-"""Seconds that a worker waits for the others in a sum; the death of one is mostly noticed at once."""
+"""Seconds that a worker waits for the others in a sum; a dead worker is usually noticed immediately."""
 
 MEETING_PATIENCE = 600.0
-"""Seconds that a worker waits for the others at the beginning, when some may still be starting."""
+"""Seconds that a worker waits for the others at the beginning, while some may still be starting."""
 
 PREPARING_PATIENCE = 3600.0
-"""Seconds that a worker waits before facts are compared, when others may still be reading their table."""
+"""Seconds that a worker waits before facts are compared, while others may still be reading their table."""
 
 LAST_WORDS = 5.0
-"""Seconds that those who are left give each other to say that they are."""
+"""Seconds that the remaining workers give each other to report that they are alive."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Workers:
     rank : int
         The number of this worker, from 0.
     size : int
-        How many there are.
+        The number of workers.
     local_rank : int
         The number of this worker among those of its machine.
     group : object, optional
-        The process group of `torch.distributed`; none where a worker is alone.
+        The process group of `torch.distributed`; None for a single worker.
     """
 
     rank: int = 0
@@ -65,7 +65,7 @@ class Workers:
         return self.rank == 0
 
     def span(self, n: int) -> range:
-        """Return this worker's part of n things in a row: a contiguous one, about as long as the others'."""
+        """Return this worker's part of n items: contiguous, and about as long as the other parts."""
         return range(n * self.rank // self.size, n * (self.rank + 1) // self.size)
 
     def sum(self, numbers: Tensor) -> Tensor:
@@ -75,14 +75,14 @@ class Workers:
         return numbers
 
     def gather_rows(self, rows: Tensor) -> Tensor:
-        """Return the rows of all workers, one after the other; each has as many as it has."""
+        """Return the rows of all workers, one after the other; their numbers may differ."""
         if self.size == 1:
             return rows
         lengths = [torch.zeros(1, dtype=torch.int64, device=rows.device) for _ in range(self.size)]
         own = torch.full_like(lengths[0], len(rows))
         self._together(lambda: distributed.all_gather(lengths, own, group=self.group))
         counts = [int(length) for length in lengths]
-        # Messages are all of one length: that of the longest.
+        # All messages have the same length: that of the longest.
         padded = rows.new_zeros(max(counts), *rows.shape[1:])
         padded[: len(rows)] = rows
         parts = [torch.empty_like(padded) for _ in range(self.size)]
@@ -90,7 +90,7 @@ class Workers:
         return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
 
     def barrier(self, patience: float = PATIENCE) -> None:
-        """Wait until all workers are here; those that come late may take so many seconds."""
+        """Wait until all workers are here; late ones may take this many seconds."""
         if self.size > 1:
             limit = timedelta(seconds=patience)
             self._together(
@@ -100,7 +100,7 @@ class Workers:
     def check_alike(self, facts: Mapping[str, str]) -> None:
         """Raise `WorkersDifferError` unless the facts, by name, are the same for all workers.
 
-        Those that come late are waited for.
+        It waits for workers that are late.
         """
         if self.size == 1:
             return
@@ -134,14 +134,14 @@ class Workers:
             ) from error
 
     def _missing(self) -> list[int]:
-        """Return which workers do not answer any more, as far as can be found out."""
+        """Return which workers no longer answer, as far as that can be found out."""
         if self.size == 2:
             return [1 - self.rank]
         store = distributed.distributed_c10d._get_default_store()
         missing: list[int] = []
         try:
             store.set(f"pbgnet is left: {self.rank}", "yes")
-            # Neighbours that wait for this worker, and not for the lost one, learn of it so.
+            # Neighbours that wait for this worker, and not for the lost one, learn about it in this way.
             with suppress(RuntimeError, ValueError):
                 distributed.destroy_process_group(self.group)
             for rank in set(range(self.size)) - {self.rank}:
@@ -150,7 +150,7 @@ class Workers:
                     store.wait([f"pbgnet is left: {rank}"], timedelta(seconds=limit))
                 except distributed.DistStoreError:
                     missing.append(rank)
-        except RuntimeError:  # the first worker keeps the store, unless somebody else does
+        except RuntimeError:  # the first worker keeps the store, unless something else does
             return [0]
         return missing
 
@@ -161,23 +161,24 @@ _current: ContextVar[Workers] = ContextVar("pbgnet_workers", default=ALONE)
 
 
 def current_workers() -> Workers:
-    """Return the workers that have been joined, or the one that is alone."""
+    """Return the joined workers, or the single one."""
     return _current.get()
 
 
 @contextmanager
 def joined() -> Iterator[Workers]:
-    """Let all that is computed inside a ``with`` statement be shared with the other workers.
+    """Share everything computed inside a ``with`` statement with the other workers.
 
-    These are the processes that `torchrun` or Ray Train has started with this one, by the environment or by
-    the process group there is already. Without either, a worker is alone. All must do the same inside.
+    These are the processes that `torchrun` or Ray Train started together with this one, according to the
+    environment or an existing process group. Without either, there is a single worker. All must do the same
+    inside.
 
     Raises
     ------
     WorkersDifferError
         If they run different versions.
     WorkerLostError
-        Also later, from whatever is computed together, where one of them has died.
+        Also later, from anything that is computed together, if a worker has died.
 
     Examples
     --------
@@ -196,13 +197,13 @@ def joined() -> Iterator[Workers]:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     workers = Workers(distributed.get_rank(), distributed.get_world_size(), local_rank, group)
     token = _current.set(workers)
-    # A group that is left to the end of the process can abort it.
+    # A group that is left until the process ends can abort it.
     try:
         workers.check_alike(_versions())
         yield workers
     finally:
         _current.reset(token)
-        # Where a worker is lost its group may be gone already.
+        # If a worker is lost, its group may already be gone.
         with suppress(RuntimeError, ValueError, AssertionError):
             distributed.destroy_process_group(None if ours else group)
 

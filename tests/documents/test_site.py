@@ -108,6 +108,19 @@ def test_formulas_become_mathml(sphinx_extension, formula, parts):
         assert [part for part in parts if part not in text] == []
 
 
+def test_formulas_have_space_after_a_function_and_none_inside_bars(sphinx_extension):
+    mathml = sphinx_extension("mathml")
+    from docutils import nodes
+
+    thin = '<mspace width="0.1667em">'
+    assert thin in mathml.to_mathml(nodes.math("", r"\ln x"))
+    for applied in (r"\ln(x)", r"\operatorname{erf}\left(\frac{a}{b}\right)"):
+        assert thin not in mathml.to_mathml(nodes.math("", applied))
+    for bars in (r"a \lVert x \rVert b", r"a \left\lVert x \right\rVert b"):
+        text = re.sub(r"\s", "", mathml.to_mathml(nodes.math("", bars)))
+        assert "<mrow><mo>‖</mo><mi>x</mi><mo>‖</mo></mrow>" in text
+
+
 def test_a_formula_that_cannot_be_translated_is_a_warning(sphinx_extension, monkeypatch):
     mathml = sphinx_extension("mathml")
     from docutils import nodes

@@ -1,7 +1,7 @@
 """The aggregated layer, three ways: a Fourier sum, the full sum over signs, and sampling.
 
-`expected_sign` computes it by the name of the method; `propagate_error` tells what the proved
-errors of the layers mean for a network's output.
+`expected_sign` computes it by the method's name; `propagate_error` says what the proved errors of the layers
+mean for a network's output.
 """
 
 from pbgnet.aggregation.base import Aggregation, product_unit

@@ -1,4 +1,4 @@
-"""What every way of computing an aggregated layer has in common."""
+"""What all methods of computing an aggregated layer have in common."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -55,9 +55,9 @@ class Aggregation(ABC):
             )
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
-        """Aggregate a layer, unchecked, and return also what maps a gradient of it to those of its arguments.
+        """Aggregate a layer without checks, and also return what maps its gradient to those of the arguments.
 
-        Training uses it to do without a graph of autograd. Methods with derivatives of their own override it.
+        Training uses it to avoid building an autograd graph. Methods with their own derivatives override it.
 
         Parameters
         ----------
@@ -77,18 +77,18 @@ class Aggregation(ABC):
         """
 
     def capturable(self, device: torch.device) -> bool:
-        """Whether a CUDA graph on this device can hold the layer: it never waits for the device."""
+        """Whether a CUDA graph on this device can contain the layer: it never waits for the device."""
         return True
 
     def generators(self) -> list[torch.Generator]:
-        """The sources of randomness the method draws from."""
+        """The sources of randomness that the method uses."""
         return []
 
     @abstractmethod
     def error_bound(self, weight: Tensor) -> Tensor:
-        """Bound the distance between the computed and the exact layer, whatever the means.
+        """Bound the distance between the computed and the exact layer, for any means.
 
-        Rounding in the precision of `weight` is included.
+        It includes rounding in the precision of `weight`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The tests every aggregation method has to pass; needs pytest (``pip install pbgnet[test]``).
+"""The tests that every aggregation method must pass; needs pytest (``pip install pbgnet[test]``).
 
 Derive a test class, and pytest runs the suite on the new method::
 
@@ -9,10 +9,10 @@ Derive a test class, and pytest runs the suite on the new method::
         def make(self, device):
             return MyMethod()
 
-Values and gradients are compared with enumeration in float64, over widths 1 to 14, batches of 0,
-1 and many examples, replicas, saturated means, weights of every scale, both precisions and all
-devices there are, and for a method that uses `pbgnet.kernels` with all of its backends. This module is
-the only one of the package that imports pytest.
+Values and gradients are compared with enumeration in float64, for widths 1 to 14, batches of 0, 1 and many
+examples, replicas, saturated means, weights of every scale, both precisions and all available devices. A
+method that uses `pbgnet.kernels` is tested with all of its backends. No other module of the package imports
+pytest.
 """
 
 from abc import ABC, abstractmethod
@@ -37,34 +37,35 @@ class AggregationConformance(ABC):
     """Conformance suite for one aggregation method; see the module."""
 
     mean_gradient_at_corners: bool = True
-    """Whether the gradient in the means is right where a mean is exactly -1 or 1."""
+    """Whether the gradient with respect to the means is right where a mean is exactly -1 or 1."""
 
     largest_error: float = 0.01
-    """No larger error is accepted, whatever the method states of itself: outputs lie between -1 and 1, so an
-    error bound of 2 would always hold. A method that is coarser on purpose says so here."""
+    """The largest error that is accepted, whatever bound the method states: outputs are between -1 and 1, so
+    an error bound of 2 would always hold. A method that is coarser on purpose sets a larger one.
+    """
 
     backends: tuple[str, ...] = ()
-    """The backends of `pbgnet.kernels` the method has implementations for; none if it does not use them."""
+    """The backends of `pbgnet.kernels` that the method implements; empty if it does not use them."""
 
     @abstractmethod
     def make(self, device: str) -> Aggregation:
         """Return the method under test."""
 
     def value_tolerance(self, weight: Tensor) -> float:
-        """Largest accepted distance to the exact value; the method's own proved error by default."""
+        """Largest accepted distance from the exact value; by default the method's own proved error."""
         own = self.make(weight.device.type).error_bound(weight)
         return float((own + REFERENCE.error_bound(weight.double())).amax()) if own.numel() else 0.0
 
     def gradient_tolerance(self, weight: Tensor, n: int) -> float:
-        """Largest accepted distance to an exact gradient summed over n examples or m neurons.
+        """Largest accepted distance from an exact gradient summed over n examples or m neurons.
 
-        The derivative in a mean errs by no more than the value, that in a weight by a factor of
-        about ten more (``docs/theory/aggregation.md``).
+        The error of the derivative with respect to a mean is at most that of the value; with respect to a
+        weight it is about ten times larger (``docs/theory/aggregation.md``).
         """
         return 10 * max(n, weight.shape[-2]) * self.value_tolerance(weight)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run each test on every device, there with every backend of the method."""
+        """Run each test on every device, with every backend of the method."""
         if "device" not in metafunc.fixturenames:
             return
         places = []
@@ -78,7 +79,7 @@ class AggregationConformance(ABC):
 
     @pytest.fixture
     def device(self, request: pytest.FixtureRequest) -> Iterator[str]:
-        """A device, while one of the backends is in use."""
+        """A device, with one of the backends in use."""
         device, backend = request.param
         if device == "cuda" and not torch.cuda.is_available():
             pytest.skip("no CUDA device")
@@ -126,7 +127,7 @@ class AggregationConformance(ABC):
 
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_zero_weights(self, dtype: torch.dtype, device: str) -> None:
-        """A neuron without weights is a fair coin; some zero weights are ignored."""
+        """A neuron without weights is a fair coin; some zero weights have no effect."""
         mean, weight = self._layer((4,), (3,), 5, dtype, device)
         weight[0] = 0
         weight[1, 1:3] = 0
@@ -135,20 +136,20 @@ class AggregationConformance(ABC):
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("scale", [1e-3, 1e-1, 1.0, 10.0, 50.0])
     def test_weight_scales(self, scale: float, dtype: torch.dtype, device: str) -> None:
-        """Nearly linear neurons as well as nearly hard ones."""
+        """Nearly linear neurons, and nearly hard ones."""
         mean, weight = self._layer((6,), (3,), 9, dtype, device)
         self._check(0.8 * mean, scale * weight)
 
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_non_contiguous_input(self, dtype: torch.dtype, device: str) -> None:
-        """Transposed and strided views give what their copies give."""
+        """Transposed and strided views give the same results as their copies."""
         mean, weight = self._layer((6,), (8,), 12, dtype, device)
         self._check(0.8 * mean.mT.contiguous().mT[:, ::2], weight.mT.contiguous().mT[::2, 1::2])
 
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])
     def test_error_bound_is_useful(self, scale: float, dtype: torch.dtype, device: str) -> None:
-        """What the method states of its own error is above 0, and small enough to tell outputs apart."""
+        """The error bound that the method states is above 0, and small enough to tell outputs apart."""
         for width in (1, 5, 14):
             _, weight = self._layer((1,), (3,), width, dtype, device, seed=width)
             tolerance = self.value_tolerance(scale * weight)
@@ -158,7 +159,7 @@ class AggregationConformance(ABC):
             )
 
     def test_values_stay_in_range(self, device: str) -> None:
-        """The next layer accepts the result as means, also where it rounds to -1 and 1."""
+        """The next layer accepts the result as means, even if it rounds to -1 and 1."""
         mean, weight = self._layer((200,), (4,), 8, torch.float32, device)
         weight[:, -1] = 50
         mean[:, -1] = 1  # a dominant input, as a large intercept is
@@ -168,7 +169,7 @@ class AggregationConformance(ABC):
                 assert value.abs().max() <= 1
 
     def test_antisymmetry(self, device: str) -> None:
-        """Turning all weights around turns the output around."""
+        """Flipping the signs of all weights flips the sign of the output."""
         mean, weight = self._layer((20,), (4,), 8, torch.float64, device)
         method = self.make(device)
         tolerance = 2 * self.value_tolerance(weight)
@@ -181,7 +182,7 @@ class AggregationConformance(ABC):
     def test_wrong_shapes(
         self, mean_shape: tuple[int, ...], weight_shape: tuple[int, ...], device: str
     ) -> None:
-        """Shapes that do not fit are refused, and the message shows them."""
+        """Shapes that do not match raise an error, and the message shows them."""
         with pytest.raises(ShapeError, match=r"\([\d, ]+\)"):
             self.make(device)(
                 torch.zeros(mean_shape, device=device), torch.zeros(weight_shape, device=device)
@@ -189,7 +190,7 @@ class AggregationConformance(ABC):
 
     @pytest.mark.parametrize("bad", [1.5, -1.0001, torch.nan, torch.inf])
     def test_wrong_means(self, bad: float, device: str) -> None:
-        """Means outside [-1, 1], NaN and infinity are refused."""
+        """Means outside [-1, 1], NaN and infinity raise an error."""
         mean, weight = self._layer((4,), (2,), 3, torch.float64, device)
         mean[2, 1] = bad
         with pytest.raises(DomainError, match=r"mean must lie in \[-1, 1\]"):
@@ -197,14 +198,14 @@ class AggregationConformance(ABC):
 
     @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
     def test_wrong_weights(self, bad: float, device: str) -> None:
-        """Weights that are not finite are refused."""
+        """Weights that are not finite raise an error."""
         mean, weight = self._layer((4,), (2,), 3, torch.float64, device)
         weight[1, 1] = bad
         with pytest.raises(DomainError, match="weight must be finite"):
             self.make(device)(mean, weight)
 
     def test_autocast_does_not_cost_digits(self, device: str) -> None:
-        """Under autocast the layer is computed as without it."""
+        """Under autocast the layer gives the same result as without it."""
         mean, weight = self._layer((20,), (4,), 8, torch.float32, device)
         with torch.autocast(device, dtype=torch.bfloat16):
             value = self.make(device)(mean, weight)
@@ -213,7 +214,7 @@ class AggregationConformance(ABC):
         torch.testing.assert_close(value.double(), exact, rtol=0, atol=self.value_tolerance(weight))
 
     def test_wrong_types(self, device: str) -> None:
-        """Other types than float32 and float64 tensors are refused, and so are mixtures."""
+        """Only float32 and float64 tensors are accepted, and no mixture of them."""
         mean, weight = self._layer((4,), (2,), 3, torch.float64, device)
         method = self.make(device)
         for bad in (mean.half(), mean.long(), mean.float(), mean.cpu().numpy()):
@@ -236,7 +237,7 @@ class AggregationConformance(ABC):
         return mean.to(device, dtype), weight.to(device, dtype)
 
     def _check(self, mean: Tensor, weight: Tensor, *, mean_gradient: bool = True) -> None:
-        """Compare value and gradients with enumeration in float64, for the very same numbers."""
+        """Compare value and gradients with enumeration in float64, for exactly the same numbers."""
         exact, exact_mean, exact_weight = _value_and_gradients(REFERENCE, mean.double(), weight.double())
         value, in_mean, in_weight = _value_and_gradients(self.make(mean.device.type), mean, weight)
         assert value.dtype == mean.dtype

@@ -23,7 +23,7 @@ class Enumeration(Aggregation):
     Parameters
     ----------
     max_width : int, default=16
-        Wider layers are refused: time and memory double with every input.
+        Wider layers raise an error: time and memory double with every input.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class Enumeration(Aggregation):
         d = self._check_width(weight)
         signs = sign_vectors(d, dtype=mean.dtype, device=mean.device)
         neurons = torch.erf(weight @ signs.mT / math.sqrt(2 * d))  # shape: (..., m, 2^d)
-        # A mean of numbers in [-1, 1], which rounding may push a little beyond.
+        # A mean of numbers in [-1, 1], which rounding may push slightly beyond.
         return (_products(mean) @ neurons.mT).clamp(-1, 1)
 
     def error_bound(self, weight: Tensor) -> Tensor:
-        """Rounding only: of the arguments of erf, of the probabilities, of the 2^d sums."""
+        """Only rounding: of the arguments of erf, of the probabilities, of the 2^d sums."""
         check_layer(weight)
         d = self._check_width(weight)
         unit = torch.finfo(weight.dtype).eps / 2
@@ -68,7 +68,7 @@ class Enumeration(Aggregation):
 
 
 WIDEST_LISTED = 24
-"""Of sign vectors that are listed one by one: 16 million."""
+"""Most sign vectors that are listed one by one: 16 million."""
 
 
 def sign_vectors(d: int, *, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:

@@ -15,7 +15,7 @@ def propagate_error(weights: Sequence[Tensor], layer_errors: Sequence[Tensor], i
 
     The exact layer is linear in each single mean, with a slope of at most
     :math:`\mathrm{erf}(|a_{ji}| / \sqrt2) \le \sqrt{2/\pi}\,|a_{ji}|`. So errors `e_i` on the means
-    below and an own error `eps_j` give at most `eps_j + sum_i erf(|a_ji| / sqrt 2) e_i` above.
+    below and a layer's own error `eps_j` give at most `eps_j + sum_i erf(|a_ji| / sqrt 2) e_i` above.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exact aggregation in polynomial time, by a Fourier sum of ten or so terms with a proved error.
+"""Exact aggregation in polynomial time, by a Fourier sum of about ten terms with a proved error.
 
 The neuron is E sgn(X) with X a sum of independent variables, so its characteristic function is a
 product; a square wave in place of the sign turns the expectation into a short sum over it. See
@@ -34,15 +34,15 @@ class Fourier(Aggregation):
     Parameters
     ----------
     tolerance : float, optional
-        Largest truncation error; 1e-6 in float32 and 1e-10 in float64 unless given. Rounding comes
-        on top; `error_bound` counts both.
+        Largest truncation error; by default 1e-6 in float32 and 1e-10 in float64. Rounding errors are
+        additional; `error_bound` includes both.
     adaptive : bool, default=False
-        Choose the nodes also by the means of the call. A wide layer then needs fewer of them, and
-        the value of an example may move, within the tolerance, with the examples beside it.
+        Choose the nodes also from the means of the call. A wide layer then needs fewer of them, but the value
+        of an example may depend, within the tolerance, on the other examples of the batch.
     most_nodes : int, optional
-        Most nodes of `with_pullback`, which training calls; values alone are never cut. Only
-        weights of a wide spread, which come from high learning rates, need many nodes and cost the most.
-        With 32 the error stays below 0.0005 up to a spread of 60, and below 0.02 up to 100.
+        Most nodes of `with_pullback`, which training calls; values on their own are never cut. Only widely
+        spread weights, which come from high learning rates, need many nodes, and those cost the most. With 32
+        the error stays below 0.0005 up to a spread of 60, and below 0.02 up to 100.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Fourier(Aggregation):
         return fourier_sum(mean, weight, nodes)
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
-        """The layer and the derivative of the kernels themselves, with at most `most_nodes`."""
+        """The layer and the kernels' own derivative, with at most `most_nodes`."""
         kernel = find_kernel("fourier", mean.device)
         nodes = choose_nodes(
             weight,
@@ -93,11 +93,11 @@ class Fourier(Aggregation):
         return choose_nodes(weight, self._tolerance(weight.dtype), mean)
 
     def capturable(self, device: torch.device) -> bool:
-        """Yes, where the kernels read the number of nodes on the device."""
+        """Yes, if the kernels read the number of nodes on the device."""
         return not self.adaptive and backend_for(device) == "triton"
 
     def error_bound(self, weight: Tensor) -> Tensor:
-        """Truncation and rounding together; with `adaptive`, the tolerance stands for the former."""
+        """Truncation plus rounding; with `adaptive`, truncation is bounded by the tolerance."""
         check_layer(weight)
         nodes = self.nodes(weight)
         truncation = fourier_error_bound(weight, nodes.step, nodes.count)

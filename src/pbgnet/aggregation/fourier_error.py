@@ -25,8 +25,8 @@ SLACK = 1.0 + 1e-9
 
 SMALLEST_TOLERANCE = 1e-100
 
-# Weights that need more nodes than this are useless for learning and would exhaust the memory. Where
-# values are not checked, the number is cut much earlier: a replica that diverges must not hold up the others.
+# Weights that need more nodes than this are useless for learning and would exhaust the memory. If values are
+# not checked, the number is cut much earlier, so that a diverging replica does not hold up the others.
 MAX_NODES = 1 << 16
 MAX_NODES_UNCHECKED = 1 << 12
 
@@ -38,9 +38,9 @@ def fourier_error_bound(
 
     .. math:: |\hat F - F| \le 2\,Q(2\pi/h - A) + \frac1\pi E_1\left((Kh)^2/2\right)
 
-    with :math:`A = \|a\|_1`. It holds for all means; where the means are given, the first term may
-    be replaced by the sub-Gaussian tail of X around its own mean, and the smaller one counts.
-    The same bound holds for the derivative in every mean.
+    with :math:`A = \|a\|_1`. It holds for all means. If the means are given, the first term may be replaced
+    by the sub-Gaussian tail of X around its own mean, and the smaller one counts. The same bound holds for
+    the derivative with respect to every mean.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def fourier_error_bound(
     n_nodes : int or Tensor, shape (...)
         The number K >= 1 of nodes; one per replica, or one for all.
     mean : Tensor, shape (..., n, d), optional
-        Means of the signs for which the bound has to hold.
+        Means of the signs for which the bound must hold.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def fourier_error_bound(
 def fourier_rounding_bound(weight: Tensor, nodes: FourierNodes) -> Tensor:
     """Bound the rounding error of the Fourier sum in the precision of `weight`, per neuron.
 
-    Each of the d factors carries at most `6 |a_i| t + 5` units from its angle and its cosine and
-    sine, each product 3 more, and the weighted sum its own (``docs/theory/aggregation.md``).
+    Each of the d factors carries at most `6 |a_i| t + 5` units from its angle and its cosine and sine, each
+    product adds 3, and the weighted sum its own (``docs/theory/aggregation.md``).
 
     Returns
     -------
@@ -119,10 +119,10 @@ def choose_nodes(
     tolerance : float
         Largest truncation error, positive.
     mean : Tensor, shape (..., n, d), optional
-        Also look at these means: fewer nodes for wide layers, valid for these means only.
+        Use these means too: fewer nodes for wide layers, valid only for these means.
     validate_args : bool, default=True
-        Refuse weights that would need too many nodes, which on a GPU waits for the device. Otherwise their
-        number is cut, for such weights alone.
+        Raise an error for weights that would need too many nodes, which on a GPU waits for the device.
+        Otherwise the number of nodes is cut for such weights only.
     limit : int, optional
         Where to cut it.
 
@@ -164,7 +164,7 @@ def choose_nodes(
 
 
 def check_tolerance(tolerance: object) -> float:
-    """Return a tolerance as a float, if it is one that double precision can tell from 0."""
+    """Return a tolerance as a float, if double precision can distinguish it from 0."""
     value = positive_real("tolerance", tolerance)
     if value < SMALLEST_TOLERANCE:
         raise DomainError(

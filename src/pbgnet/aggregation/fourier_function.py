@@ -13,8 +13,8 @@ from pbgnet.kernels import FourierNodes, find_kernel
 def fourier_sum(mean: Tensor, weight: Tensor, nodes: FourierNodes) -> Tensor:
     """`(2/pi) sum_k Im phi(t_k) / (k + 1/2)` with phi(t) = exp(-t^2/2) prod_i f_i(t).
 
-    The factors are f_i = cos(a_i t) + 1j g_i sin(a_i t), for means g and a = w / sqrt(d). The value is cut
-    to [-1, 1], where the exact one lies; the gradient is not cut.
+    The factors are f_i = cos(a_i t) + 1j g_i sin(a_i t), for means g and a = w / sqrt(d). The value is cut to
+    [-1, 1], the range of the exact one; the gradient is not cut.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ from pbgnet.validation import positive_int
 class MonteCarlo(Aggregation):
     """The mean over T sampled sign vectors per example, with the paper's gradients (Eqs. 14, 15).
 
-    A random estimate: for a layer unbiased in value and gradient, with an error of order 1/sqrt(T), and
-    no proof of its error. The paper studies T, and its noise sometimes helps training. The neurons of a
-    layer share their samples, so a network with more than one hidden layer has a bias of order 1/T.
+    A random estimate. For one layer it is unbiased in value and gradient, with an error of order 1/sqrt(T)
+    that is not proved. The paper studies T, and its noise sometimes helps training. The neurons of a layer
+    share their samples, so a network with more than one hidden layer has a bias of order 1/T.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class MonteCarlo(Aggregation):
 
     Notes
     -----
-    Where a mean is exactly -1 or 1, the sign that never comes up is missing from Eq. 14, and the
-    estimated gradient in that mean is finite but biased. Above the first layer it is multiplied by the
+    If a mean is exactly -1 or 1, the sign that never occurs is missing from Eq. 14, and the estimated
+    gradient with respect to that mean is finite but biased. Above the first layer it is multiplied by the
     slope of the saturated neuron below, which is 0 there.
 
     Examples
@@ -69,7 +69,7 @@ class MonteCarlo(Aggregation):
         return value.reshape(*mean.shape[:-1], weight.shape[-2])
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
-        """The layer and the derivative of the kernels themselves."""
+        """The layer and the kernels' own derivative."""
         kernel = find_kernel("monte_carlo", mean.device)
         value, drawn = kernel.forward(mean, weight, self.n_samples, self.generator)
         return value, lambda grad: kernel.backward(grad, mean, weight, self.n_samples, drawn)

@@ -12,9 +12,9 @@ from pbgnet.kernels import find_kernel
 class SampledMean(torch.autograd.Function):
     """Mean over T drawn sign vectors of erf(a . s / sqrt(2)), with a = w / sqrt(d).
 
-    The gradient in the weights is that of the sample mean (Eq. 15). The sample mean is piecewise constant
-    in `mean`, so there the score-function estimate stands in (Eq. 14, without the outer derivative of
-    the layer below): `1/T sum_t s_k / (2 psi_{s_k}) erf(...)`, and `2 psi_{s_k} = 1 + s_k mean_k`.
+    The gradient with respect to the weights is that of the sample mean (Eq. 15). The sample mean is piecewise
+    constant in `mean`, so the score-function estimate is used there (Eq. 14, without the outer derivative of
+    the layer below): `1/T sum_t s_k / (2 psi_{s_k}) erf(...)`, where `2 psi_{s_k} = 1 + s_k mean_k`.
     """
 
     @staticmethod

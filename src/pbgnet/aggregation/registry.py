@@ -23,7 +23,7 @@ METHODS: dict[str, type[Aggregation]] = {
 
 
 def make_aggregation(method: str | Aggregation = "fourier", **options: Any) -> Aggregation:
-    """Return the aggregation of that name with these options; one that is made already is returned.
+    """Return the aggregation with this name and these options; an `Aggregation` is returned as it is.
 
     Parameters
     ----------

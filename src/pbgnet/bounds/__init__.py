@@ -1,6 +1,6 @@
 """Bounds on the risk, in float64 and rounded outward.
 
-Numbers, sequences, arrays and tensors go in and broadcast; NumPy float64 comes out. The same
+Arguments are numbers, sequences, arrays or tensors and broadcast; results are NumPy float64. The same
 formulas inside autograd, for training, are in `pbgnet.bounds.differentiable`.
 """
 

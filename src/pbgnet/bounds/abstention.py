@@ -1,8 +1,8 @@
 """Answering only where a score is high enough: thresholds, and which of them are certified.
 
-Thresholds fall from one that few rows reach to one that all do. Whether the error rate among the rows that
-reach a threshold is at most a target is tested by the exact binomial tail, in the order of the thresholds,
-so that their number costs nothing (docs/theory/abstention.md).
+Thresholds decrease from one that few rows reach to one that all rows reach. At each of them, in this order,
+the exact binomial tail tests whether the error rate among the rows that reach it is at most a target. Because
+the order is fixed, the number of thresholds costs nothing (docs/theory/abstention.md).
 
 References
 ----------
@@ -21,26 +21,26 @@ from pbgnet.bounds.held_out import BETA_RELATIVE_ERROR
 from pbgnet.exceptions import DomainError
 
 N_THRESHOLDS = 64
-"""So many are tested: more make steps that are smaller than what a few thousand rows tell apart."""
+"""Number of thresholds tested: with more, steps would be finer than a few thousand rows can tell apart."""
 
 N_STARTS = 4
-"""At so many thresholds the walk begins anew, each with the same part of delta."""
+"""Number of thresholds at which the walk starts again, each with the same part of delta."""
 
-# The first threshold is one that so many times the rows are expected to reach that would be enough if none
-# of them were wrong. With fewer, one error or a few rows less end the walk before it has begun.
+# The first threshold is expected to be reached by this many times the rows that would be enough if none of
+# them were wrong. With fewer, a single error or a few missing rows end the walk before it has begun.
 FIRST_ROWS = 2.0
 
-# Without scores to go by, the first threshold on a probability p leaves 1 - p at this part of the target.
+# Without scores, the first threshold on a probability p leaves 1 - p at this part of the target.
 FIRST_DOUBT = 1.0 / 20.0
 
 
 def binomial_tail(n_errors: ArrayLike, n: ArrayLike, rate: float) -> NDArray[np.float64]:
-    """Return the chance of so few errors in n independent trials if each errs at a rate; rounded up.
+    """Return the probability of at most `n_errors` errors in n independent trials, rounded up.
 
     Parameters
     ----------
     n_errors, n : array_like of int, shape (...)
-        Without any trial the chance is 1.
+        Without any trial the probability is 1.
     rate : float
         In (0, 1).
 
@@ -62,11 +62,11 @@ def binomial_tail(n_errors: ArrayLike, n: ArrayLike, rate: float) -> NDArray[np.
 
 
 def last_certified(tails: ArrayLike, delta: float, starts: Sequence[int] = (0,)) -> int | None:
-    """Walk through tests in their order, and return the last that is passed; None if none is.
+    """Walk through tests in their order, and return the last one passed; None if there is none.
 
-    Each start brings an equal part of delta. What there is of it is used for test after test as long as they
-    are passed, and is lost at the first that is not: the fallback procedure. The chance that any test is
-    passed whose hypothesis is true is at most delta, however many tests there are.
+    Each start brings an equal part of delta. It is used for test after test as long as they are passed, and
+    is lost at the first that is not: the fallback procedure. The probability of passing any test whose
+    hypothesis is true is at most delta, for any number of tests.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def last_certified(tails: ArrayLike, delta: float, starts: Sequence[int] = (0,))
         The p-value of each test.
     delta : float
     starts : sequence of int
-        Places where the walk begins, or begins anew.
+        Places where the walk begins, or begins again.
 
     Examples
     --------
@@ -98,18 +98,19 @@ def last_certified(tails: ArrayLike, delta: float, starts: Sequence[int] = (0,))
 def score_thresholds(
     scores: ArrayLike, n: int, error: float, delta: float, *, lowest: float | None = None
 ) -> tuple[float, ...]:
-    """Choose thresholds by the scores of other rows, from few answers to many.
+    """Choose thresholds from the scores of other rows, from few answers to many.
 
     Parameters
     ----------
     scores : array_like, shape (m,)
-        Of rows that are not certified; how many of n rows reach a threshold is expected from them.
+        Scores of rows that are not certified. They predict how many of n rows reach a threshold.
     n : int
         Number of rows to be certified.
     error, delta : float
-        The target of the error rate among answered rows, and the share of delta.
+        The target for the error rate among answered rows, and the share of delta.
     lowest : float, optional
-        What no score is below, so that all rows are answered in the end; the lowest score unless given.
+        A number that no score is below, so that the last threshold answers all rows; by default the lowest
+        score.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def score_thresholds(
 
 
 def probability_thresholds(error: float) -> tuple[float, ...]:
-    """Return thresholds on the largest probability that depend on no row: geometric in 1 - p, and then 0.
+    """Return thresholds on the largest probability that do not depend on rows: geometric in 1 - p, then 0.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def probability_thresholds(error: float) -> tuple[float, ...]:
 
 
 def threshold_for(scores: ArrayLike, coverage: float) -> float:
-    """Return a threshold that a given share of rows reaches, by the scores of other rows.
+    """Return a threshold that a given share of rows reaches, based on the scores of other rows.
 
     Examples
     --------
@@ -167,9 +168,9 @@ def spread_starts(n_thresholds: int) -> tuple[int, ...]:
 
 
 def _between(scores: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers that these shares of the scores reach: half-way to the next lower score.
+    """Return numbers that the given shares of the scores reach: half-way to the next lower score.
 
-    A number that no row has as its score is one that no rounding can make a row miss.
+    No row has such a number as its score, so rounding cannot make a row miss it.
     """
     values, places = np.unique(scores, return_inverse=True)
     order = np.sort(places)[::-1]
@@ -180,5 +181,5 @@ def _between(scores: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArra
 
 
 def _falling(thresholds: NDArray[np.float64]) -> tuple[float, ...]:
-    """Drop thresholds that coincide, and put the highest first."""
+    """Drop equal thresholds, and put the highest first."""
     return tuple(np.unique(thresholds + 0.0)[::-1].tolist())

@@ -1,13 +1,13 @@
-r"""The betting bound on the mean of losses in [0, 1], rounded outward: Chernoff for what is not 0 or 1.
+r"""The betting bound on the mean of losses in [0, 1], rounded outward: sharper than Chernoff between 0 and 1.
 
-If the mean is m, money that is put on `(1 - L) / (1 - m)` row by row neither wins nor loses on average.
-A capital that has grown by 1 / delta is therefore as unlikely as delta, and an m at which it would have
-grown so much is refuted. `chernoff_bound` sees the mean of the losses only and must expect them to be
-0 and 1; here losses that lie close together let the capital grow faster. Proof:
-docs/theory/certificates.md, section 5.
+If the mean is m, money staked on `(1 - L) / (1 - m)` row by row neither wins nor loses on average. So the
+probability that the capital grows by a factor of 1 / delta is at most delta, and an m at which it would have
+grown that much is refuted. `chernoff_bound` uses only the mean of the losses and must assume that they are 0
+and 1. Here, losses that are close together let the capital grow faster. Proof: docs/theory/certificates.md,
+section 5.
 
-The bets are constant from row to row and several are averaged, so the order of the rows does not
-matter; bets that follow the losses, as in the paper, would make it matter.
+Each bet is the same for all rows, and several bets are averaged, so the order of the rows does not matter.
+Bets that follow the losses, as in the paper, would depend on it.
 
 References
 ----------
@@ -32,17 +32,17 @@ from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int, positive_real
 
-# Number of bets and the factor between the best bet expected and the two ends of the grid. Measured over 33
-# worlds, against the best bet in hindsight: the distance from the mean is 6.5 % larger where the losses of
-# other rows are like those that come, 18 % where they are half as large and 14 % where they are twice as
+# Number of bets, and the factor between the best bet expected and the two ends of the grid. Measured over 33
+# simulated settings, against the best bet in hindsight: the distance from the mean is 6.5 % larger if the
+# losses of other rows are like those that come, 18 % if they are half as large and 14 % if they are twice as
 # large; without other rows it is 24 % (docs/theory/certificates.md, section 5).
 GRID_SIZE = 5
 GRID_FACTOR = 1.5
 
-# Where nothing is to be won, as with losses of 1 alone, the search for the best bet ends here.
+# If nothing can be won, as with losses that are all 1, the search for the best bet ends here.
 SMALLEST_BET = 1e-6
 
-# Terms are added in blocks, in whatever order the library likes, and the blocks without rounding.
+# Terms are added in blocks, in any order the library chooses, and the blocks without rounding.
 BLOCK = 64
 CHUNK = 256 * BLOCK
 
@@ -50,7 +50,7 @@ CHUNK = 256 * BLOCK
 # `_log_wealth`), with room to spare up to 128.
 SUM_ERROR = 2.0**-46
 
-# The search stops at this relative width; what it has not found out is given to the safe side.
+# The search stops at this relative width; the rest of the interval goes to the safe side.
 SEARCH_WIDTH = 2.0**-44
 LARGEST_BELOW_ONE = 1.0 - 2.0**-53
 
@@ -69,8 +69,8 @@ def betting_bound(
 
     .. math:: \sum_j w_j \prod_i \Bigl(1 - c_j + c_j \frac{1 - L_i}{1 - m}\Bigr) \le 1 / \delta.
 
-    It holds with probability at least 1 - delta over n independent losses, and is the same for every
-    order of them.
+    It holds with probability at least 1 - delta over n independent losses, and does not depend on their
+    order.
 
     Parameters
     ----------
@@ -82,21 +82,21 @@ def betting_bound(
         The c, shares of the capital in (0, 1], chosen without the certified examples; `betting_grid`
         proposes some.
     weights : array_like, shape (J,), optional
-        Positive, of sum 1, and chosen without the certified examples as well. Uniform unless given.
+        Positive, with sum 1, and also chosen without the certified examples. Uniform by default.
     numerical_error : float, default=0
-        How far each loss may lie above the number passed. It is added to each, up to 1.
+        How far each loss may be above the number passed. It is added to each loss, up to 1.
 
     Returns
     -------
     float
-        Above the mean of the losses, at most 1. 1 says nothing.
+        Above the mean of the losses, at most 1. A bound of 1 says nothing.
 
     Notes
     -----
-    A bet is a share c and not the paper's `lambda = c / (1 - m)`. A fixed lambda may be at most 1, to be
-    safe for every m; the bound is then up to 3.5 % farther from the mean where the best bet is a large
-    one (small n, losses close together), and elsewhere the same. With c = 1 losses that are all 0 have
-    the limit `1 - delta^(1/n)`, which cannot be improved.
+    A bet is a share c, not the paper's `lambda = c / (1 - m)`. To be safe for every m, a fixed lambda may be
+    at most 1. The bound is then up to 3.5 % farther from the mean if the best bet is large (small n, losses
+    close together), and the same otherwise. If all losses are 0, c = 1 gives the limit `1 - delta^(1/n)`,
+    which cannot be improved.
 
     Examples
     --------
@@ -120,11 +120,11 @@ def betting_log_capital(
     *,
     numerical_error: float = 0.0,
 ) -> float:
-    """Lower limit of the logarithm of what the bets have made of 1 if the mean is m, in (0, 1).
+    """Lower limit of the logarithm of what the bets have made of 1, if the mean is m in (0, 1).
 
-    Where it is at least `betting_budget(delta)`, a mean of m or more is refuted with confidence 1 - delta:
-    a bound that `betting_bound` returned can be checked so, without searching for it again. Parameters as
-    there.
+    If it is at least `betting_budget(delta)`, a mean of m or more is refuted with confidence 1 - delta. So a
+    result of `betting_bound` can be checked without searching for it again. The parameters are those of
+    `betting_bound`.
 
     Examples
     --------
@@ -150,8 +150,8 @@ def betting_budget(delta: float) -> float:
 def _root(losses: NDArray[np.float64], budget: float, bets: list[float], log_weights: list[float]) -> float:
     """Return the m at which the logarithm of the capital reaches the budget, rounded up.
 
-    It is a double where that logarithm, less its rounding error, is at least the budget, or 1. The
-    capital rises with m, so that no larger m is left. The search does not rely on it.
+    It is a double at which that logarithm, minus its rounding error, is at least the budget, or 1. The
+    capital increases with m, so every larger m is refuted too; the search does not rely on this.
     """
     distinct, repeats = np.unique(losses, return_counts=True)
     counts = repeats.astype(np.float64)
@@ -164,12 +164,12 @@ def _root(losses: NDArray[np.float64], budget: float, bets: list[float], log_wei
     spread = float(np.average((distinct - mean) ** 2, weights=counts))
     rate = budget / losses.size
     step = max(math.sqrt(2.0 * rate * spread) + rate, 2.0**-53)  # Bernstein's, or nearly
-    low, high = 0.0, mean  # nothing is won at m = 0
+    low, high = 0.0, mean  # nothing can be won at m = 0
     while surplus(high) < 0.0:
         if high == LARGEST_BELOW_ONE:
             return 1.0
         low, high, step = high, min(high + step, LARGEST_BELOW_ONE), 2.0 * step
-    # SciPy keeps the function in a cycle of references; the losses are not to stay with it.
+    # SciPy keeps the function in a reference cycle, which must not keep the losses alive.
     near = float(brentq(_at, low, high, args=(surplus,), xtol=math.ulp(0.0), rtol=SEARCH_WIDTH))
     root, width = near, SEARCH_WIDTH
     while surplus(root) < 0.0:
@@ -188,7 +188,7 @@ def _log_wealth(
     bets: list[float],
     log_weights: list[float],
 ) -> float:
-    """Lower limit of the logarithm of the capital at m < 1, for losses in rising order.
+    """Lower limit of the logarithm of the capital at m < 1, for losses in increasing order.
 
     Notes
     -----
@@ -206,9 +206,9 @@ def _log_wealth(
         rest = (1.0 - losses[part]) / (1.0 - m)
         for j, bet in enumerate(bets):
             terms = bet * ratio
-            near = int(np.count_nonzero(terms > -0.5))  # a prefix: the losses rise
+            near = int(np.count_nonzero(terms > -0.5))  # a prefix: the losses increase
             np.log1p(terms[:near], out=terms[:near])
-            with np.errstate(divide="ignore"):  # all was put on a row that lost everything
+            with np.errstate(divide="ignore"):  # everything was staked on a row that lost it all
                 terms[near:] = np.log((1.0 - bet) + bet * rest[near:])
             terms *= counts[part]
             blocks = np.arange(0, terms.size, BLOCK)
@@ -234,22 +234,23 @@ def betting_grid(
     Parameters
     ----------
     losses : array_like, shape (n_0,), or None
-        Losses of other examples than the certified ones: of rows of the prior. Without any the grid
-        spans all bets that may turn out best, and costs about three times as much.
+        Losses of examples other than the certified ones: of prior rows. Without any, the grid spans all bets
+        that may turn out best, and costs about three times as much.
     n : int
         Number of examples that will be certified.
     delta : float
         Probability that the bound may fail.
     size : int, default=5
-        Number of bets, where there are losses to go by.
+        Number of bets, if losses are given.
     factor : float, default=1.5
-        At least 1. The grid reaches from the best bet over `factor` to that times `factor`, and not
-        beyond 1. The default suits losses wrong by up to a factor of 2; take 2 or 3 for worse ones.
+        At least 1. The grid goes from the best bet divided by `factor` to the best bet times `factor`, and
+        not beyond 1. The default suits losses that are wrong by up to a factor of 2; use 2 or 3 for worse
+        ones.
 
     Returns
     -------
     ndarray, shape (size,), or as many as are needed to span all bets
-        In (0, 1], not falling.
+        In (0, 1], non-decreasing.
 
     Examples
     --------
@@ -269,9 +270,9 @@ def betting_grid(
     if losses is None:
         smallest = min(math.sqrt(2.0 * cost / count), 0.5)
         return np.geomspace(smallest, 1.0, 1 + math.ceil(-math.log2(smallest)))
-    # One loss of 1 more than was seen: without it all might be staked on there being none.
+    # Add one loss of 1: without it, everything might be staked on there being none.
     prior = np.append(_check_losses("losses", losses), 1.0)
-    # The average pays less than ln(size) for not knowing the best bet; the root forgives the difference.
+    # The average pays less than ln(size) for not knowing the best bet; the square root accounts for that.
     budget = (cost + math.log(number) / 2.0) * prior.size / count
     found = minimize_scalar(
         lambda log_bet: _root(prior, budget, [math.exp(log_bet)], [0.0]),
@@ -284,7 +285,7 @@ def betting_grid(
 
 
 def _check_losses(name: str, losses: ArrayLike | Tensor, numerical_error: float = 0.0) -> NDArray[np.float64]:
-    """Return a list of at least one loss in [0, 1] as a float64 array, each with its error added."""
+    """Return at least one loss in [0, 1] as a float64 array, with its error added to each."""
     value = as_float64(name, losses)
     if value.ndim != 1 or value.numel() == 0:
         raise ShapeError(f"{name} must be a list of at least one loss, got shape {tuple(value.shape)}.")

@@ -22,19 +22,19 @@ from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError
 from pbgnet.validation import as_float64, check_interval, check_name, positive_int
 
-# Up to here xi(n) is summed term by term; beyond, its closed-form upper bound is relatively
-# within 4e-4 of it (and the bound on the risk moves by less than 1e-10).
+# Up to this n, xi(n) is summed term by term. Beyond, its closed-form upper bound is within a relative 4e-4 of
+# it (the bound on the risk moves by less than 1e-10).
 LARGEST_SUMMED_N = 10_000_000
 
 
 class Constant(StrEnum):
-    """The factor that pays for the random sample in the kl theorem."""
+    """The factor by which the kl theorem pays for the random sample."""
 
     PAPER = "paper"
     """`2 sqrt(n)`, as in the paper's Theorem 1."""
 
     MAURER = "maurer"
-    """Maurer's exact sum xi(n), about `sqrt(pi n / 2)`: half a nat less, and as valid."""
+    """Maurer's exact sum xi(n), about `sqrt(pi n / 2)`: half a nat less, and equally valid."""
 
 
 def check_delta(delta: ArrayLike | Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def check_count(name: str, value: object, largest: int, advice: str) -> int:
 
 
 def log_constant(n: Tensor, constant: str) -> Tensor:
-    """Logarithm of the confidence constant for sample sizes `n` (float64 tensor, checked before)."""
+    """Logarithm of the confidence constant for sample sizes `n` (a float64 tensor, already checked)."""
     name = Constant(check_name("constant", constant, [member.value for member in Constant]))
     if name is Constant.PAPER:
         return math.log(2.0) + 0.5 * torch.log(n)
@@ -138,16 +138,16 @@ def _stirling_remainder(k: NDArray[np.float64]) -> NDArray[np.float64]:
 def split_delta(delta: float, n_priors: int) -> float:
     """Share a failure probability between priors, so that their bounds hold together.
 
-    For one prior a PAC-Bayes bound holds for every posterior at once, so learning rate, optimiser,
-    number of epochs and restarts cost nothing. Each further *prior* that could have been selected
-    (another width or depth, another seed of a random prior, another pre-training) costs a share.
+    For one prior, a PAC-Bayes bound holds for every posterior simultaneously, so learning rate, optimiser,
+    number of epochs and restarts cost nothing. Each further *prior* that could have been selected (another
+    width or depth, another seed of a random prior, another pre-training) costs a share.
 
     Parameters
     ----------
     delta : float
         Total failure probability, in (0, 1).
     n_priors : int
-        Number of priors among which the choice is made, at least 1.
+        Number of priors to choose from, at least 1.
 
     Returns
     -------

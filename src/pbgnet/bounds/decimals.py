@@ -1,4 +1,4 @@
-"""Numbers in print: a bound may grow there, never shrink."""
+"""Numbers in print: rounding may make a bound larger, never smaller."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
@@ -14,7 +14,7 @@ def round_up(value: float, digits: int = 4) -> str:
     >>> round_up(0.25), round_up(3e-7, 8)
     ('0.2500', '0.00000030')
     """
-    # Decimal(float) is exact: the double nearest to 0.04 lies above it, hence 0.0401.
+    # Decimal(float) is exact: the double nearest to 0.04 is above it, hence 0.0401.
     return format(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING), "f")
 
 
@@ -31,7 +31,7 @@ def round_down(value: float, digits: int = 4) -> str:
 
 
 def percent_up(value: float) -> str:
-    """Write a share as a percentage with one decimal, rounded up; with two where it is below 1 %.
+    """Write a share as a percentage with one decimal, rounded up; with two decimals below 1 %.
 
     Examples
     --------

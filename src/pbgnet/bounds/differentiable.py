@@ -1,9 +1,9 @@
 """The bounds on tensors, inside autograd: what training minimises.
 
-Functions bear the names of their certified counterparts in `pbgnet.bounds` and agree with them
-to about 1e-12, but are not rounded outward: train with these, certify with those. All compute
-in float64, are vectorised over replicas, and with ``validate_args=False`` never wait for the
-device, so they can be captured in a CUDA graph.
+Functions have the names of their certified counterparts in `pbgnet.bounds` and agree with them to about
+1e-12, but are not rounded outward: train with these, certify with those. All compute in float64 and are
+vectorised over replicas. With ``validate_args=False`` they never wait for the device, so they can be captured
+in a CUDA graph.
 
 References
 ----------
@@ -22,14 +22,14 @@ from pbgnet.bounds.kl import kl_tensor
 from pbgnet.exceptions import ShapeError
 from pbgnet.validation import as_double, broadcast, check_interval
 
-# Newton's method starts within a small factor of the root and converges monotonically (kl is
-# convex in p); measured over all scales it is at rest after 6 steps.
+# Newton's method starts within a small factor of the root and converges monotonically (kl is convex in p).
+# Measured over all scales, it has converged after 6 steps.
 NEWTON_STEPS = 8
 
-# Slopes in q grow like ln(1/q): evaluated no closer to 0 and 1 than this, they stay finite.
+# Slopes in q grow like ln(1/q). Evaluated no closer to 0 and 1 than this, they stay finite.
 SLOPE_BORDER = 1e-16
 
-# Any larger budget leads to 0 or 1 in float64, and an infinite one would meet 0 * inf.
+# Any larger budget gives 0 or 1 in float64, and an infinite one would lead to 0 * inf.
 LARGEST_BUDGET = 1e6
 
 LARGEST_BELOW_ONE = 1.0 - 2.0**-53
@@ -114,7 +114,7 @@ def catoni_bound(
     *,
     validate_args: bool = True,
 ) -> Tensor:
-    """Differentiable twin of `pbgnet.bounds.catoni_bound`, not cut at 1 so that it keeps its slope.
+    """Differentiable twin of `pbgnet.bounds.catoni_bound`, not cut at 1, so it keeps its slope.
 
     With ``constant="paper"`` and C learned along with the weights it is the paper's cost function
     (Eq. 19); with ``constant=None`` and C fixed it is Theorem 2.
@@ -128,7 +128,7 @@ def catoni_bound(
     tensor(0.0395, dtype=torch.float64)
     """
     size = _sample_size(n)
-    # Theorem 2 has no constant; Theorem 3 pays one for all C at once.
+    # Theorem 2 has no constant; Theorem 3 pays one to hold for all C simultaneously.
     log_factor = 0.0 if constant is None else log_constant(size, constant).item()
     budget = _budget(divergence, log_factor, size, delta, validate_args)
     q, budget, c_ = broadcast(risk=as_double("risk", risk), budget=budget, c=as_double("c", c))
@@ -194,7 +194,7 @@ class _KLInverse(torch.autograd.Function):
         inner_q = q.clamp(SLOPE_BORDER, 1.0 - SLOPE_BORDER)
         inner_p = p.clamp(SLOPE_BORDER, 1.0 - SLOPE_BORDER)
         dp_dq = (torch.logit(inner_p) - torch.logit(inner_q)) * inverse_slope
-        # Where p has met q (an empty budget, or q at the end of the interval) p moves with q.
+        # Where p equals q (an empty budget, or q at the end of the interval), p moves with q.
         dp_dq = torch.where(p == q, 1.0, dp_dq)
         return grad * dp_dq, grad * inverse_slope, None
 
@@ -211,7 +211,7 @@ def _newton(q: Tensor, c: Tensor, upper: bool) -> Tensor:
     low, high = (q, torch.ones_like(q)) if upper else (torch.zeros_like(q), q)
     p = _outer_start(q, c) if upper else 1.0 - _outer_start(1.0 - q, c)
     if not upper:
-        p = torch.maximum(p, torch.exp(-(c + _entropy(q)) / q))  # keeps its digits next to 0
+        p = torch.maximum(p, torch.exp(-(c + _entropy(q)) / q))  # keeps its digits near 0
     for _ in range(NEWTON_STEPS):
         inside = p.clamp(SMALLEST_NORMAL, LARGEST_BELOW_ONE)
         p = inside - (kl_tensor(q, inside) - c) * _inverse_slope(q, inside)

@@ -1,4 +1,4 @@
-"""The error rate of one classifier through its disagreement with another that is certified.
+"""The error rate of one classifier, from its disagreement with another that is certified.
 
 Proof: docs/theory/certificates.md, section 7.
 """
@@ -14,18 +14,18 @@ from pbgnet.validation import as_float64, check_interval, positive_int
 def disagreement_bound(bound: float, n_disagreements: int, m: int, delta: float) -> float:
     """Bound the error rate of a classifier by that of another plus how often the two disagree.
 
-    `R(f) <= R(h) + P(f != h)`; the chance to disagree needs no labels.
+    `R(f) <= R(h) + P(f != h)`; estimating the disagreement needs no labels.
 
     Parameters
     ----------
     bound : float
         Bound on the error rate of the certified classifier h, in [0, 1].
     n_disagreements : int
-        On how many of the m rows f and h answer differently.
+        Number of the m rows on which f and h answer differently.
     m : int
-        Number of rows, independent of everything that f and h were made from (labels are not needed).
+        Number of rows. They must be independent of everything that f and h were made from.
     delta : float
-        Probability in (0, 1) that the count may mislead, to be added to that of `bound`.
+        Probability in (0, 1) that the count misleads; it is added to that of `bound`.
 
     Returns
     -------

@@ -22,16 +22,16 @@ def tree_divergence(
     .. math:: K(\theta, \mu) = \tfrac12 \sum_{k=1}^{L} d^\dagger_{k+1} \|W_k - U_k\|_F^2,
               \qquad d^\dagger_{k+1} = d_{k+1} \cdots d_L,\ d^\dagger_{L+1} = 1
 
-    The factors count how often the tree repeats each row of weights. An intercept is one more
-    column of its matrix; its constant input has no subtree, so it changes no factor.
+    The factors count how often the tree repeats each row of weights. An intercept is one more column of its
+    matrix; its constant input has no subtree, so it does not change any factor.
 
-    With r output neurons there are r trees, and the mean of their divergences is returned: a voter draws
-    one of the outputs, uniformly under posterior and prior alike, and then its tree, so the chain rule gives
-    `KL = KL(uniform || uniform) + 1/r sum_j KL(Q_j || P_j)`, of which the first term is 0. Hidden layers
-    count as for one output, since all trees repeat them alike.
+    With r output neurons there are r trees, and the mean of their divergences is returned. A voter draws one
+    of the outputs, uniformly under posterior and prior alike, and then its tree. So the chain rule gives
+    `KL = KL(uniform || uniform) + 1/r sum_j KL(Q_j || P_j)`, where the first term is 0. Hidden layers count
+    as for one output, because all trees repeat them equally often.
 
-    A first layer may be a convolution: each of its filters is the mean of a neuron at every position, whose
-    weights are drawn apart. So the first layer counts once per position.
+    A first layer may be a convolution: each of its filters is the mean of a neuron at every position, and
+    each neuron draws its own weights. So the first layer counts once per position.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def tree_divergence(
     prior_weights : sequence of Tensor
         Prior means of the same shapes; leading axes broadcast.
     n_positions : int, default=1
-        How many neurons share the mean of each row of the first weights.
+        Number of neurons that share the mean of each row of the first weights.
     validate_args : bool, default=True
         Check that everything is finite, which on a GPU waits for the device.
 
@@ -73,9 +73,9 @@ def tree_divergence(
 
 
 def tree_factors(n_neurons: Sequence[int], n_positions: int = 1) -> list[float]:
-    """Return how often a tree repeats each layer, for numbers of neurons d_1, ..., d_L; the mean over trees.
+    """Return how often a tree repeats each layer, for d_1, ..., d_L neurons, as a mean over trees.
 
-    Where the first layer is a convolution its number is that of the filters, each of them at all positions.
+    If the first layer is a convolution, its number is that of the filters, each of them at all positions.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def tree_factors(n_neurons: Sequence[int], n_positions: int = 1) -> list[float]:
 
 
 def _as_layers(name: str, tensors: Sequence[Tensor] | Tensor) -> list[Tensor]:
-    """Return the layers in float64: differences of float32 weights and their squares lose nothing."""
+    """Return the layers in float64, in which differences of float32 weights and their squares are exact."""
     check_layers(name, tensors)
     return [as_double(f"{name} of layer {k}", tensor) for k, tensor in enumerate(tensors, start=1)]
 

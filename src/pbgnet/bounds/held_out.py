@@ -1,6 +1,6 @@
 """Bounds for a predictor fixed before the held-out examples were seen; rounded outward.
 
-They need no prior and no divergence, and are the yardstick for every PAC-Bayes bound.
+They need no prior and no divergence, and every PAC-Bayes bound is measured against them.
 
 References
 ----------
@@ -20,10 +20,10 @@ from pbgnet.bounds.outward import ARITHMETIC_ERROR, bisect_doubles
 from pbgnet.exceptions import DomainError
 from pbgnet.validation import as_float64, broadcast, check_interval
 
-# Relative error granted to the incomplete beta function (measured against mpmath: below 1e-11).
+# Relative error allowed for the incomplete beta function (measured against mpmath: below 1e-11).
 BETA_RELATIVE_ERROR = 1e-9
 
-# Below this probability the function loses its digits; nothing is claimed there, and the bound is 1.
+# Below this probability the function loses its digits. Nothing is claimed there, and the bound is 1.
 SMALLEST_DELTA = 1e-306
 
 
@@ -69,10 +69,10 @@ def clopper_pearson_bound(
 
 
 def count_probability(n_errors: ArrayLike, n: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
-    """Return the probability of at most `n_errors` errors in n trials, each with chance `rate`; rounded up.
+    """Return the probability of at most `n_errors` errors in n trials of error rate `rate`, rounded up.
 
-    `clopper_pearson_bound` asks where it falls to delta. Whoever searches for n may ask between whole
-    numbers: it falls as n grows. Nothing is checked.
+    `clopper_pearson_bound` finds where it falls to delta. It decreases with n, and n need not be a whole
+    number here, which helps a search for n. Nothing is checked.
 
     Examples
     --------

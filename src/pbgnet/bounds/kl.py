@@ -1,8 +1,8 @@
 """The binary relative entropy and its inverses, rounded outward.
 
-`kl(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p))` is the divergence between Bernoulli laws with
-means q and p (paper, below Eq. 2). A bound on a risk is the largest p that keeps it below a
-budget, so an inverse that is too small by one unit in the last place is no longer a bound.
+`kl(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p))` is the divergence between Bernoulli distributions with means
+q and p (paper, below Eq. 2). A bound on a risk is the largest p that keeps it below a budget, so an inverse
+that is too small by one unit in the last place is no longer a bound.
 
 References
 ----------
@@ -27,17 +27,17 @@ KL_RELATIVE_ERROR = 2.0**-45
 # accuracy. Raising a smaller budget to it only moves the root outward.
 SMALLEST_BUDGET = 2.0**-960
 
-# Border between the series and the logarithm in `_bregman_term`, and the number of terms that
-# brings the series below 2**-58 there (its ratio is at most 0.0312).
+# Where `_bregman_term` switches between the series and the logarithm, and the number of terms that brings the
+# series below 2**-58 there (its ratio is at most 0.0312).
 SERIES_BORDER = 0.3
 SERIES_TERMS = 11
 
 
 def _bregman_term(a: Tensor, b: Tensor, difference: Tensor) -> Tensor:
-    """Return `a ln(a/b) - a + b >= 0` to relative accuracy, given `difference = b - a`.
+    """Return `a ln(a/b) - a + b >= 0` with a small relative error, given `difference = b - a`.
 
-    With x = (b-a)/a it equals a (x - log1p(x)). For small x the two cancel, so a series takes
-    over: with s = x/(2+x), `x - log1p(x) = x s - 2 s^3 (1/3 + s^2/5 + s^4/7 + ...)`.
+    With x = (b-a)/a it equals a (x - log1p(x)). For small x the two terms cancel, so a series is used: with s
+    = x/(2+x), `x - log1p(x) = x s - 2 s^3 (1/3 + s^2/5 + s^4/7 + ...)`.
     """
     x = difference / a
     s = x / (2.0 + x)
@@ -58,15 +58,15 @@ def _bregman_term(a: Tensor, b: Tensor, difference: Tensor) -> Tensor:
 def kl_tensor(q: Tensor, p: Tensor) -> Tensor:
     """Binary relative entropy of float64 tensors, without checks; relative error 2**-45.
 
-    The linear parts of the two terms cancel, which leaves a sum of two non-negative terms:
-    there is no cancellation left, however close q and p are.
+    The linear parts of the two terms cancel, which leaves a sum of two non-negative terms. So nothing
+    cancels, however close q and p are.
     """
     d = p - q
     return _bregman_term(q, p, d) + _bregman_term(1.0 - q, 1.0 - p, -d)
 
 
 def binary_kl(q: ArrayLike | Tensor, p: ArrayLike | Tensor) -> FloatOrArray:
-    """Relative entropy kl(q || p) between Bernoulli laws, to relative accuracy 2**-45.
+    """Relative entropy kl(q || p) between Bernoulli distributions, with relative error at most 2**-45.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def kl_inverse_upper(q: ArrayLike | Tensor, budget: ArrayLike | Tensor) -> Float
 
     Notes
     -----
-    The result is the smallest double whose relative entropy, less its proved rounding error, is
-    at least the budget: a few units in the last place above the root.
+    The result is the smallest double whose relative entropy, minus its proved rounding error, is at least the
+    budget: a few units in the last place above the root.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The exactly rounded sum of very many numbers: Python's, which takes them one by one, a block at a time."""
+"""The exactly rounded sum of very many numbers, block by block, with Python's own exact summation."""
 
 import math
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-# As numbers of Python these take several times their memory, so there are never more than so many.
+# As Python numbers they take several times their memory, so there are never more than this many.
 BLOCK = 1 << 16
 
 
 def exact_sum(values: NDArray[np.float64]) -> float:
-    """Return the sum of all numbers of an array, rounded once: their order makes no difference.
+    """Return the sum of all numbers of an array, rounded once, so that their order makes no difference.
 
     Examples
     --------
@@ -26,5 +26,5 @@ def exact_sum(values: NDArray[np.float64]) -> float:
 
 
 def exact_sum_of_blocks(blocks: Iterable[NDArray[np.float64]]) -> float:
-    """Return the same of several arrays, each of one axis and taken one after the other."""
+    """Return the sum over several one-dimensional arrays, processed one after the other."""
     return math.fsum(chain.from_iterable(block.tolist() for block in blocks))

@@ -1,8 +1,8 @@
 """Catoni's bound averaged over several C, rounded outward: a kl theorem without its sqrt(n).
 
-For one C the deviation `exp(n [-ln(1 - p (1 - exp(-C))) - C risk])` has mean at most 1, and so has
-every average of such terms. The average pays for not knowing the best C, in place of the constant
-xi(n) of `seeger_bound`. Proof: docs/theory/certificates.md, section 2.
+For one C the deviation `exp(n [-ln(1 - p (1 - exp(-C))) - C risk])` has mean at most 1, and so does every
+average of such terms. Instead of the constant xi(n) of `seeger_bound`, the average pays for not knowing the
+best C. Proof: docs/theory/certificates.md, section 2.
 
 References
 ----------
@@ -22,22 +22,24 @@ from pbgnet.bounds.pac_bayes import check_bound_arguments
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int, positive_real
 
-# Number of C and the factor between the best C expected and the two ends of the grid. Measured over 107
-# worlds, against the best single C, known beforehand: 1.0 % is lost where risk and divergence were
-# estimated right and 2.1 % where both are wrong by a factor of 2; `seeger_bound` loses 11 %. More points
-# change nothing; a wider grid pays off from errors of a factor of 4 on (docs/theory/certificates.md).
+# Number of C, and the factor between the best C expected and the two ends of the grid. Measured over 107
+# simulated settings, against the best single C: 1.0 % is lost if risk and divergence were estimated
+# correctly, and 2.1 % if both are wrong by a factor of 2; `seeger_bound` loses 11 %. More points change
+# nothing; a wider grid pays off if estimates are wrong by a factor of 4 or more
+# (docs/theory/certificates.md).
 GRID_SIZE = 5
 GRID_FACTOR = 1.5
 
-# Where the best C is 0 or infinite (a budget of next to nothing, a risk of 0) the grid ends here.
+# If the best C is 0 or infinite (almost no budget, or a risk of 0), the grid ends here.
 SMALLEST_C, LARGEST_C = 1e-6, 30.0
 
-# How far the weights may be from 1 together; they are then divided by their sum.
+# How far the sum of the weights may be from 1. They are then divided by their sum.
 WEIGHT_TOLERANCE = 1e-9
 
 FIXED_GRID = tuple(2.0**k for k in range(-6, 4))
-"""Trade-offs C of the mixture where there are no prior rows to choose them on. They belong to the format of
-certificates: `verify` would refuse others."""
+"""Trade-offs C of the mixture if there are no prior rows to choose them on. They are part of the certificate
+format: `verify` accepts no others.
+"""
 
 
 def catoni_mixture_bound(
@@ -54,7 +56,7 @@ def catoni_mixture_bound(
 
     .. math:: \sum_j w_j \exp\bigl(n [-\ln(1 - p (1 - e^{-C_j})) - C_j \hat L]\bigr) \le e^K / \delta.
 
-    With probability at least 1 - delta over the n examples it holds for all posteriors at once.
+    With probability at least 1 - delta over the n examples it holds for all posteriors simultaneously.
 
     Parameters
     ----------
@@ -63,17 +65,17 @@ def catoni_mixture_bound(
     c : array_like, shape (J,)
         Positive trade-offs C, chosen without the certified examples; `catoni_grid` proposes some.
     weights : array_like, shape (J,), optional
-        Positive, of sum 1, and chosen without the certified examples as well. Uniform unless given.
+        Positive, with sum 1, and also chosen without the certified examples. Uniform by default.
 
     Returns
     -------
     float64 or ndarray
-        In [risk, 1]. 1 says nothing.
+        In [risk, 1]. A bound of 1 says nothing.
 
     Notes
     -----
-    It lies between the best of the J bounds `catoni_bound(..., c=C_j)` at delta, which would need
-    the best C to be known, and the best of them at `w_j delta`, a union bound.
+    It is between the best of the J bounds `catoni_bound(..., c=C_j)` at delta, which would require knowing
+    the best C, and the best of them at `w_j delta`, a union bound.
 
     Examples
     --------
@@ -100,12 +102,12 @@ def catoni_grid(
     """Return a geometric grid of C for `catoni_mixture_bound`, around the best C expected.
 
     The best C for a risk q and a bound p is `ln(p (1-q) / (q (1-p)))` (paper, Lemma 4 with its sign
-    put right). The grid reaches from that over `factor` to that times `factor`.
+    corrected). The grid goes from the best C divided by `factor` to the best C times `factor`.
 
     Parameters
     ----------
     risk, divergence : float
-        What is expected on the certified examples, **estimated without them**: on rows of the prior.
+        What is expected on the certified examples, **estimated without them**: on prior rows.
     n : int
         Number of examples that will be certified.
     delta : float
@@ -113,12 +115,12 @@ def catoni_grid(
     size : int, default=5
         Number of C.
     factor : float, default=1.5
-        At least 1. The default suits estimates wrong by up to a factor of 2; take 2 or 3 for worse ones.
+        At least 1. The default suits estimates wrong by up to a factor of 2; use 2 or 3 for worse ones.
 
     Returns
     -------
     ndarray, shape (size,)
-        Rising, positive.
+        Increasing, positive.
 
     Examples
     --------
@@ -138,16 +140,16 @@ def catoni_grid(
 
 
 LARGEST_GRID = 10**6
-"""Parameters of a mixture: more buy nothing."""
+"""Most parameters of a mixture; more would gain nothing."""
 
 
 def grids(
     q: Tensor, k: Tensor, n: Tensor, delta: Tensor, size: int = GRID_SIZE, factor: float = GRID_FACTOR
 ) -> Tensor:
-    """Return one grid for each entry of float64 tensors that were checked before, shape (..., size)."""
-    # Half an error more than was seen: without any error the best C would be infinite.
+    """Return one grid for each entry of float64 tensors that are already checked, shape (..., size)."""
+    # Add half an error: without any error the best C would be infinite.
     q = (n * q + 0.5) / (n + 1.0)
-    # The mixture pays less than ln(size) for not knowing the best C; the root forgives the difference.
+    # The mixture pays less than ln(size) for not knowing the best C; the square root accounts for that.
     p = torch.as_tensor(kl_inverse_upper(q, (k - torch.log(delta) + math.log(size) / 2.0) / n))
     best = (torch.logit(p) - torch.logit(q)).clamp(SMALLEST_C, LARGEST_C)
     exponents = (2.0 * torch.arange(size, dtype=torch.float64) - (size - 1)) / max(1, size - 1)  # -1 to 1
@@ -165,7 +167,7 @@ def _check_grid(c: ArrayLike | Tensor, weights: ArrayLike | Tensor | None) -> tu
 
 
 def log_of_weights(weights: ArrayLike | Tensor | None, count: int, what: str) -> Tensor:
-    """Return the logarithms of the weights of a mixture, float64 of shape (count,); uniform unless given."""
+    """Return the logarithms of the weights of a mixture, float64 of shape (count,); uniform by default."""
     if weights is None:
         return torch.full((count,), -math.log(count), dtype=torch.float64)
     w = as_float64("weights", weights)
@@ -181,7 +183,7 @@ def log_of_weights(weights: ArrayLike | Tensor | None, count: int, what: str) ->
 
 
 def mixture_root(q: Tensor, k: Tensor, n: Tensor, delta: Tensor, c: Tensor, log_weights: Tensor) -> Tensor:
-    """Return the root of the mixture, rounded up, for float64 tensors that were checked before.
+    """Return the root of the mixture, rounded up, for float64 tensors that are already checked.
 
     Parameters
     ----------
@@ -191,11 +193,11 @@ def mixture_root(q: Tensor, k: Tensor, n: Tensor, delta: Tensor, c: Tensor, log_
 
     Notes
     -----
-    A candidate p is above the root if the logarithm of the sum, less its rounding error, is at least
-    the budget. With `x_j = p (1 - exp(-C_j))`, both `-ln(1 - x_j)` and `C_j L` are accurate to a few
-    units, so their difference errs by at most `ARITHMETIC_ERROR` times their *sum*; the logarithm
-    of the sum of J exponentials adds less than `ARITHMETIC_ERROR` times J plus the largest exponent.
-    Subnormal products may lose 2**-1075 each; even 2**1024 examples make less than a unit of that.
+    A candidate p is above the root if the logarithm of the sum, minus its rounding error, is at least the
+    budget. With `x_j = p (1 - exp(-C_j))`, both `-ln(1 - x_j)` and `C_j L` are accurate to a few units, so
+    the error of their difference is at most `ARITHMETIC_ERROR` times their *sum*. The logarithm of the sum of
+    J exponentials adds less than `ARITHMETIC_ERROR` times J plus the largest exponent. Subnormal products may
+    lose 2**-1075 each; even for 2**1024 examples that is less than a unit.
     """
     budget = (k - torch.log(delta)) * (1.0 + ARITHMETIC_ERROR)
     size = n[..., None]
@@ -205,11 +207,11 @@ def mixture_root(q: Tensor, k: Tensor, n: Tensor, delta: Tensor, c: Tensor, log_
     def certify(p: Tensor) -> Tensor:
         p_ = p[..., None]
         x = p_ * share
-        # Near 1 the two terms of (1 - p) + p exp(-C) are positive, so that nothing cancels.
+        # Near 1 the two terms of (1 - p) + p exp(-C) are positive, so nothing cancels.
         gain = -torch.where(x < 0.5, torch.log1p(-x), torch.log((1.0 - p_) + p_ * rest))
         error = ARITHMETIC_ERROR * (size * (gain + cost) + log_weights.abs())
         exponent = size * (gain - cost) + log_weights - error
-        total = torch.logsumexp(exponent, dim=-1)  # after an overflow NaN, which certifies nothing
+        total = torch.logsumexp(exponent, dim=-1)  # NaN after an overflow, which certifies nothing
         certified: Tensor = total - ARITHMETIC_ERROR * (total.abs() + c.shape[-1]) >= budget
         return certified
 

@@ -1,8 +1,8 @@
 """Bisection over the floating-point numbers themselves, for roots that must be rounded outward.
 
-The bit pattern of a non-negative double, read as an integer, grows with the double. Halving
-that integer interval therefore reaches two neighbouring doubles in at most 63 steps at any
-scale, next to 0 as well as next to 1, with no tolerance to choose.
+The bit pattern of a non-negative double, read as an integer, grows with the double. Halving that integer
+interval therefore reaches two neighbouring doubles in at most 63 steps at any scale, near 0 as well as near
+1, without a tolerance to choose.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ ARITHMETIC_ERROR = 2.0**-48
 def bisect_doubles(uncertified: Tensor, certified: Tensor, certify: Callable[[Tensor], Tensor]) -> Tensor:
     """Move the certified end towards the uncertified one until they are neighbours, and return it.
 
-    Soundness needs no monotonicity: the result is either the `certified` end that was passed in,
-    or a double for which `certify` said True. Tightness does.
+    Soundness does not need monotonicity: the result is either the `certified` end that was passed in, or a
+    double for which `certify` returned True. Tightness does.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from pbgnet.bounds.kl import SMALLEST_BUDGET, FloatOrArray, kl_inverse_upper
 from pbgnet.bounds.outward import ARITHMETIC_ERROR
 from pbgnet.validation import as_float64, broadcast, check_interval
 
-# Catoni's bound holds at any C, so C* may be rounded; this keeps it away from 0/0.
+# Catoni's bound holds for any C, so C* may be rounded; this keeps it away from 0/0.
 SMALLEST_C = 2.0**-40
 
 
@@ -33,8 +33,8 @@ def seeger_bound(
 ) -> FloatOrArray:
     """Bound of Seeger and Maurer: the largest p with `kl(risk || p) <= (K + ln(xi / delta)) / n`.
 
-    With probability at least 1 - delta over the n examples it holds for all posteriors at once
-    (paper, Eqs. 2 and 18).
+    With probability at least 1 - delta over the n examples it holds for all posteriors simultaneously (paper,
+    Eqs. 2 and 18).
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def seeger_bound(
     delta : array_like, shape (...)
         Probability in (0, 1) that the bound may fail.
     constant : {"paper", "maurer"}, default="paper"
-        `2 sqrt(n)` as in the paper, or the exact constant, which is tighter and as valid.
+        `2 sqrt(n)` as in the paper, or the exact constant, which is tighter and equally valid.
 
     Returns
     -------
     float64 or ndarray
-        In [risk, 1]. 1 says nothing.
+        In [risk, 1]. A bound of 1 says nothing.
 
     Examples
     --------
@@ -83,8 +83,8 @@ def catoni_bound(
     c : array_like, shape (...)
         The positive trade-off C between risk and divergence.
     constant : {None, "paper", "maurer"}, default=None
-        None is Theorem 2: C was fixed before the certified examples were seen. A constant makes
-        the bound hold for all C at once (Theorem 3), so that C may be chosen or learned on them.
+        None is Theorem 2: C was fixed before the certified examples were seen. With a constant the bound
+        holds for all C simultaneously (Theorem 3), so C may be chosen or learned on them.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def catoni_bound(
     q, k, n_, delta_ = check_bound_arguments(risk, divergence, n, delta)
     c_ = as_float64("c", c)
     check_interval("c", c_, 0.0, open_low=True, open_high=True, advice="It weighs the risk.")
-    # Theorem 2 has no constant; Theorem 3 pays one for all C at once.
+    # Theorem 2 has no constant; Theorem 3 pays one to hold for all C simultaneously.
     budget = _budget(k, n_, delta_) if constant is None else _kl_budget(k, n_, delta_, constant)
     q, budget, c_ = broadcast(risk=q, budget=budget, c=c_)
     value: FloatOrArray = _catoni(q, budget, c_).numpy()[()]
@@ -104,7 +104,7 @@ def catoni_bound(
 
 @dataclass(frozen=True)
 class CatoniOptimum:
-    """Catoni's bound at the C that makes it smallest.
+    """Catoni's bound at the C for which it is smallest.
 
     Attributes
     ----------

@@ -16,18 +16,18 @@ from pbgnet.validation import as_float64, check_interval, positive_int
 def sampled_risk_ceiling(risk: float, n_draws: int, delta: float) -> float:
     """Upper limit of the exact empirical risk, from an average over independent draws.
 
-    Each draw is a loss in [0, 1]. Their means may differ, as those of different rows do; the
-    limit is for the mean of these means, with probability at least 1 - delta over the draws.
+    Each draw is a loss in [0, 1]. Their means may differ, for example between rows. The limit is for the mean
+    of these means, with probability at least 1 - delta over the draws.
 
     Parameters
     ----------
     risk : float
         Average of the draws, in [0, 1].
     n_draws : int
-        Number of **independent** draws: rows times draws per row where every row has its own; the
-        number of networks where the same networks were applied to all rows.
+        Number of **independent** draws: rows times draws per row if every row has its own draws; the number
+        of networks if the same networks were applied to all rows.
     delta : float
-        Probability in (0, 1) that the limit may fail, to be added to that of the bound.
+        Probability in (0, 1) that the limit fails; it is added to that of the bound.
 
     Returns
     -------

@@ -1,13 +1,13 @@
 """The error rate of the vote `sgn G` without the factor 2, rounded outward.
 
-Draw T networks from the posterior and call it a loss if at most k of them are right. Where the vote
-errs, a single network is right with probability at most 1/2, so this loss has mean at least
-`q = P(Bin(T, 1/2) <= k)`; Markov's inequality turns a bound B on its mean, with divergence `T K`,
-into the bound `B / q` on the error rate. T = 1, k = 0 is the paper's factor 2. Proof:
-docs/theory/certificates.md, section 4.
+Draw T networks from the posterior and let the loss be 1 if at most k of them are right. Where the vote is
+wrong, a single network is right with probability at most 1/2, so this loss has mean at least
+`q = P(Bin(T, 1/2) <= k)`. Markov's inequality turns a bound B on its mean, with divergence `T K`, into the
+bound `B / q` on the error rate. T = 1, k = 0 is the paper's factor 2. Proof: docs/theory/certificates.md,
+section 4.
 
-With several classes a network is looked at through one of its outputs, and where the vote errs it is right
-with probability at most `1 - D / 2`, D the distance of the code: then `q = P(Bin(T, 1 - D / 2) <= k)`
+With several classes, a voter is one output of a network. Where the vote is wrong, it is right with
+probability at most `1 - D / 2`, where D is the distance of the code. Then `q = P(Bin(T, 1 - D / 2) <= k)`
 (docs/theory/outputs.md).
 """
 
@@ -28,7 +28,7 @@ from pbgnet.bounds.pac_bayes import seeger_bound
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64, check_interval, positive_int
 
-# The binomial tails were compared with high-precision ones up to here.
+# The binomial tails were compared with high-precision ones up to this T.
 LARGEST_VOTE = 5000
 
 
@@ -42,7 +42,7 @@ def check_vote(n_networks: object, n_right: object) -> tuple[int, int]:
 
 
 def vote_losses(margins: ArrayLike | Tensor, n_networks: int, n_right: int) -> NDArray[np.float64]:
-    """Return the chance that at most k of T networks drawn from the posterior are right, per row.
+    """Return, for each row, the probability that at most k of T networks drawn from the posterior are right.
 
     With two or more hidden layers the networks are the paper's trees.
 
@@ -56,7 +56,7 @@ def vote_losses(margins: ArrayLike | Tensor, n_networks: int, n_right: int) -> N
     Returns
     -------
     ndarray, shape (...)
-        `P(Bin(T, (1 + margin) / 2) <= k)`, to the error of `vote_loss_error`.
+        `P(Bin(T, (1 + margin) / 2) <= k)`, up to the error of `vote_loss_error`.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def vote_losses(margins: ArrayLike | Tensor, n_networks: int, n_right: int) -> N
     total, right = check_vote(n_networks, n_right)
     m = as_float64("margins", margins)
     check_interval("margins", m, -1.0, 1.0, advice="It is the label, -1 or 1, times the output of the vote.")
-    # As a function of the chance to be wrong, small losses keep their digits.
+    # As a function of the probability of being wrong, small losses keep their digits.
     return np.asarray(special.betainc(total - right, right + 1, (1.0 - m.numpy()) / 2.0), dtype=np.float64)
 
 
 def vote_loss_error(n_networks: int, n_right: int, margin_error: float = 0.0) -> float:
-    """Bound the error of `vote_losses` where each margin errs by at most `margin_error`.
+    """Bound the error of `vote_losses` if each margin has an error of at most `margin_error`.
 
-    Add it to the mean of the losses before that is bounded.
+    Add it to the mean of the losses before bounding that.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def vote_loss_error(n_networks: int, n_right: int, margin_error: float = 0.0) ->
     -------
     float
         The largest slope `T/2 C(T-1, k) p^k (1-p)^(T-1-k)`, at `p = k / (T-1)`, times the error of the
-        margin; plus the rounding of the losses and of their mean over up to a million rows. At most 1.
+        margin, plus the rounding of the losses and of their mean over up to a million rows. At most 1.
 
     Examples
     --------
@@ -109,22 +109,22 @@ def check_distance(distance: object) -> Fraction:
 def vote_quantile(
     n_networks: int, n_right: int, margin_error: float = 0.0, distance: Fraction | int = 1
 ) -> float:
-    """Return the smallest loss a row can have where the vote errs, rounded down.
+    """Return the smallest loss a row can have if the vote is wrong, rounded down.
 
     Parameters
     ----------
     n_networks, n_right : int
         T and k.
     margin_error : float, default=0.0
-        The error of the outputs of the classifier that is deployed. The vote it computes may
-        err where the exact margin is as large as that.
+        The error of the outputs of the deployed classifier. Its vote may be wrong where the exact margin is
+        as large as that.
     distance : Fraction or int, default=1
-        D: the share of outputs in which two classes differ at least; 1 for two classes.
+        D: the smallest share of outputs in which two classes differ; 1 for two classes.
 
     Returns
     -------
     float
-        `q = P(Bin(T, 1 - D/2) <= k)` from whole numbers, less the slope of the loss times the error.
+        `q = P(Bin(T, 1 - D/2) <= k)` from whole numbers, minus the slope of the loss times the error.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def vote_bound(
     margin_error: float = 0.0,
     distance: Fraction | int = 1,
 ) -> FloatOrArray:
-    """Bound the error rate of the vote through T networks of which at most k are right.
+    """Bound the error rate of the vote through T networks, of which at most k are right.
 
     `min(1, B / q)`: B bounds the mean of `vote_losses` with divergence `T K`.
 
@@ -167,7 +167,7 @@ def vote_bound(
     n_networks, n_right : int
         T and k, fixed before the certified examples were seen (`choose_vote`).
     c, weights : array_like, shape (J,), optional
-        Given: B is `catoni_mixture_bound`. Not given: `seeger_bound` with Maurer's constant.
+        If given, B is `catoni_mixture_bound`; otherwise `seeger_bound` with Maurer's constant.
     margin_error, distance
         As in `vote_quantile`.
 
@@ -184,7 +184,7 @@ def vote_bound(
     total, right = check_vote(n_networks, n_right)
     k = as_float64("divergence", divergence)
     check_interval("divergence", k, 0.0, advice="A KL divergence is never negative.")
-    # The rounding of T K is one more of those that the budget of either bound is raised for.
+    # The budget of either bound is raised for rounding; that of T K is covered too.
     if c is None:
         if weights is not None:
             raise DomainError("weights belong to the trade-offs C of a mixture: pass c as well.")
@@ -199,7 +199,7 @@ def divide_up(bound: FloatOrArray, quantile: float) -> FloatOrArray:
     if quantile == 0.0:
         return np.ones_like(bound)[()]
     ratio = np.asarray(bound, dtype=np.float64) / quantile
-    exact = math.frexp(quantile)[0] == 0.5  # by a power of two
+    exact = math.frexp(quantile)[0] == 0.5  # for a power of two
     result: FloatOrArray = np.minimum(ratio if exact else np.nextafter(ratio, np.inf), 1.0)[()]
     return result
 
@@ -209,7 +209,7 @@ def _tail(total: int, right: int, distance: Fraction) -> float:
     """P(Bin(T, 1 - D/2) <= k) from whole numbers, rounded down."""
     wrong = Fraction(distance) / 2
     a, b = wrong.numerator, wrong.denominator
-    term = count = a**total  # of C(T, j) (b - a)^j a^(T - j), from j = 0 on
+    term = count = a**total  # terms C(T, j) (b - a)^j a^(T - j), starting at j = 0
     for j in range(right):
         term = term * ((total - j) * (b - a)) // ((j + 1) * a)
         count += term
@@ -224,7 +224,7 @@ def _margin_slope(total: int, right: int) -> float:
     log_slope = math.lgamma(total) - math.lgamma(right + 1) - math.lgamma(total - right)
     if 0 < right < others:
         log_slope += right * math.log(right / others) + (others - right) * math.log1p(-right / others)
-    # lgamma of 5000 is 4e4: its last digits are worth 1e-11.
+    # lgamma of 5000 is 4e4, so its last digits are worth 1e-11.
     return total / 2.0 * math.exp(log_slope) * (1.0 + BETA_RELATIVE_ERROR)
 
 

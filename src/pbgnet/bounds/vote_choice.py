@@ -1,7 +1,7 @@
 """Which number of networks T and threshold k to use in `vote_bound`.
 
-The choice is free as long as the certified rows have no part in it: margins and divergence must
-come from rows of the prior, best from rows that it was not trained on.
+The choice is free as long as it does not use the certified rows: margins and divergence must come from prior
+rows, preferably from rows the prior was not trained on.
 """
 
 import functools
@@ -22,13 +22,13 @@ from pbgnet.bounds.vote import check_distance, check_vote, vote_bound, vote_loss
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.validation import as_float64
 
-# Up to a dozen networks all numbers can win; beyond, a sparse list costs less than 1 % of the bound
-# (measured against all T and k). Hundreds win only where the divergence is next to nothing.
+# Up to a dozen networks, all numbers can win. Beyond that, a sparse list costs less than 1 % of the bound
+# (measured against all T and k). Hundreds win only if the divergence is almost 0.
 _MANY = (14, 16, 18, 21, 24, 28, 33, 39, 46, 55, 66, 80, 100, 150, 220, 330, 500, 1000, 2200, 5000)
 _NETWORKS = (*range(1, 13), *_MANY)
 
-# Thresholds k from about q = 1/2 on (below, the bound is more than doubled) until q is so near 1 that a
-# larger k only adds to the loss; for large T every third of a standard deviation.
+# Thresholds k from about q = 1/2 on (below, the bound is more than doubled) until q is so close to 1 that a
+# larger k only adds to the loss; for large T, every third of a standard deviation.
 _DEVIATIONS = np.arange(0.0, 3.9, 0.3)
 
 
@@ -40,13 +40,13 @@ def _thresholds(total: int, right: float) -> list[int]:
 
 @functools.lru_cache(maxsize=64)
 def vote_grid(distance: Fraction | int = 1) -> tuple[tuple[int, int], ...]:
-    """Return the pairs (T, k) that `choose_vote` compares, for the distance D of a code."""
+    """Return the pairs (T, k) that `choose_vote` compares, for a code of distance D."""
     right = float(1 - check_distance(distance) / 2)
     return tuple((T, k) for T in _NETWORKS for k in _thresholds(T, right))
 
 
-# Margins are shared between the points of a grid before the losses are averaged, linearly, so that the
-# linear loss stays exact. The losses on the grid are computed once.
+# Before the losses are averaged, each margin is divided linearly between two points of a grid, so the linear
+# loss stays exact. The losses on the grid are computed once.
 _CELLS = 1024
 
 
@@ -59,7 +59,7 @@ class VoteChoice:
     n_networks, n_right : int
         T and k.
     expected_risk : float
-        Mean vote loss on the margins that were given; the place for the C of a mixture.
+        Mean vote loss on the given margins; the risk for which to choose the C of a mixture.
     expected_bound : float
         Bound on the error rate of the vote if the certified rows turn out the same.
     """
@@ -87,17 +87,17 @@ def choose_vote(
     margins : array_like, shape (m,)
         `y G(x)` in [-1, 1] on rows that will not be certified.
     divergence : float
-        Divergence K of one network that is expected. It counts T times: rather too large than too small.
+        Expected divergence K of one network. It counts T times, so choose it too large rather than too small.
     n : int
         Number of rows that will be certified.
     delta : float
         Probability that the bound may fail.
     mixture : bool, default=False
-        Choose for `catoni_mixture_bound` on its own `catoni_grid` rather than for `seeger_bound`.
+        Choose for `catoni_mixture_bound` on its own `catoni_grid` instead of `seeger_bound`.
     distance : Fraction or int, default=1
         D, as in `vote_quantile`.
     candidates : sequence of (int, int), optional
-        The pairs (T, k) to compare; those of `vote_grid` unless given.
+        The pairs (T, k) to compare; by default those of `vote_grid`.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _expected_bounds(
     mixture: bool,
     distance: Fraction,
 ) -> NDArray[np.float64]:
-    """Return what `vote_bound` says for each pair, not rounded outward: it serves to compare."""
+    """Return the value of `vote_bound` for each pair, not rounded outward: it only serves to compare."""
     _, k, n, delta = arguments
     total = torch.tensor([pair[0] for pair in pairs], dtype=torch.float64)
     q, k, n, delta = check_bound_arguments(risks, total * k, n, delta)
@@ -157,7 +157,7 @@ def _expected_bounds(
 
 
 def _shares(wrong: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of the rows at each point of the grid of chances to be wrong."""
+    """Return the share of the rows at each point of the grid of probabilities of being wrong."""
     place = wrong * _CELLS
     left = np.minimum(np.floor(place).astype(np.intp), _CELLS - 1)
     above = np.bincount(left + 1, place - left, minlength=_CELLS + 1)

@@ -1,7 +1,7 @@
 """Internet Advertisements (Kushmerick, 1998): images on web pages, advertisements or not.
 
-The first four features have missing values and are left out, as in the paper; the other 1554 are bits. 856
-of the 3279 rows repeat an earlier one, and stay.
+The first four features have missing values and are left out, as in the paper. The other 1554 are bits. 856 of
+the 3279 rows repeat an earlier one, and are kept.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Adult (Becker and Kohavi, 1996): persons of a census, with at most or more than 50000 dollars a year.
+"""Adult (Becker and Kohavi, 1996): people of a census who earn up to, or more than, 50,000 dollars a year.
 
-The categories are those of the documentation of the set, written down here: which outputs there are does
-not depend on the rows, so the encoding is a fixed function and may stand before a certificate. ``?``, a
-value that was not given, is a category of its own.
+The categories are those in the documentation of the data set, listed here. The columns therefore do not
+depend on the rows, so the encoding is a fixed function and can be used before certifying. ``?``, a missing
+value, is a category of its own.
 """
 
 import math
@@ -83,17 +83,17 @@ def load_adult(data_dir: str | os.PathLike[str] | None = None, *, download: bool
 
 
 def normalise(content: bytes) -> bytes:
-    """Make the known variants of the files alike.
+    """Bring the known variants of the files to one form.
 
-    They differ in a first line ``|1x3 Cross validator``, empty lines, ends of lines, and a full stop
-    after the label.
+    They differ in a first line ``|1x3 Cross validator``, empty lines, line ends, and a full stop after the
+    label.
     """
     lines = (line.strip().removesuffix(b".") for line in content.splitlines())
     return b"".join(line + b"\n" for line in lines if line and not line.startswith(b"|"))
 
 
 def _table(columns: Mapping[str, Iterable[str]], labels: Iterable[str]) -> RawTable:
-    """Encode the columns, numbers first; raises ValueError or KeyError for what they should not hold."""
+    """Encode the columns, numbers first; raise ValueError or KeyError for unexpected values."""
     numbers = [np.array([int(float(text)) for text in columns[name]], np.int32) for name in NUMBERS]
     codes = []
     for name, texts in CATEGORIES.items():
@@ -122,7 +122,7 @@ def _convert(data: Any, target: Any) -> RawTable:
 
 
 def _text(value: object) -> str:
-    """Write a value as the files do; what is missing is a question mark there."""
+    """Write a value as in the files, where missing values are question marks."""
     if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value)):
         return "?"
     return str(value).strip()

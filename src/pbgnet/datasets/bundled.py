@@ -1,4 +1,4 @@
-"""Sets that need no files: breast cancer, which scikit-learn brings along, and two toys it draws."""
+"""Data sets that need no files: breast cancer, which comes with scikit-learn, and two generated toys."""
 
 from collections.abc import Callable
 from functools import partial
@@ -28,7 +28,7 @@ def load_breast() -> Dataset:
 
 
 def load_moons(*, n: int = 500, noise: float = 0.1, seed: int = 0) -> Dataset:
-    """Two half moons, one around the end of the other."""
+    """Two interleaved half moons."""
     return _toy("moons", ("upper", "lower"), make_moons, n, noise, seed)
 
 

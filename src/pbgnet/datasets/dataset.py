@@ -11,7 +11,7 @@ from pbgnet.exceptions import DamagedFileError, DomainError, LabelError, ShapeEr
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file that was read; the checksum is that of its content in the form of docs/reference/datasets.md."""
+    """A file that was read; the checksum is that of its content, as docs/reference/datasets.md describes."""
 
     name: str
     sha256: str
@@ -25,15 +25,14 @@ class SourceRecord:
     ----------
     kind : {"files", "openml", "scikit-learn", "generated"}
     files : tuple of FileRecord
-        The original files, where they were read.
+        The original files, if they were read.
     openml_id : int or None
-        The data set of OpenML, where it was fetched.
+        The OpenML data set, if it was downloaded.
     original_order : bool
-        Whether the rows are surely in the order of the original files. A seed draws the same rows
-        only from the same order.
+        Whether the rows are known to be in the order of the original files. A seed draws the same rows only
+        from the same order.
     same_rows : bool or None
-        Whether the rows are those of the original files, whatever their order; None where there are
-        no original files.
+        Whether the rows are those of the original files, in any order; None if there are no original files.
     note : str
         Anything else worth knowing.
 
@@ -52,12 +51,12 @@ class SourceRecord:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain JSON-able values."""
+        """Return the record as plain values for JSON."""
         return {**asdict(self), "files": [asdict(file) for file in self.files]}
 
     @classmethod
     def from_dict(cls, data: Any) -> "SourceRecord":
-        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        """Read what `to_dict` returned; raise `DamagedFileError` for anything else."""
         try:
             files = tuple(FileRecord(**file) for file in data["files"])
             return cls(**{**data, "files": files})
@@ -80,8 +79,7 @@ class Dataset:
         What -1 and +1 stand for.
     feature_names : tuple of d str
     numeric : tuple of int
-        Columns of X that are measured on scales of their own; the others are bits, pixels or
-        coordinates and need no scaling.
+        Columns of X with scales of their own; the others are bits, pixels or coordinates and need no scaling.
     standardised_in_paper : bool
         Whether the paper's authors standardised all columns of this set.
     source : SourceRecord

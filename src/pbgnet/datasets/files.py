@@ -1,7 +1,7 @@
-"""The original files in a folder: found, checked, and read whole.
+"""The original files in a folder: found, checked, and read.
 
-The checksum is that of the content, not of the container: a file may be compressed by gzip or not. A
-source may also make known variants of its content alike before it is hashed and read.
+The checksum is that of the content, so a file may be compressed with gzip or not. A source may also bring
+known variants of its content to one form before it is hashed and read.
 """
 
 import gzip
@@ -21,15 +21,15 @@ DATA_VARIABLE = "PBGNET_DATA"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """An original file: name without ``.gz``, checksum of the content, and how variants are made alike."""
+    """An original file: name without ``.gz``, checksum of the content, and how variants are normalised."""
 
     name: str
     sha256: str
-    normalise: Callable[[bytes], bytes] = bytes  # that is, not at all
+    normalise: Callable[[bytes], bytes] = bytes  # by default unchanged
 
 
 def given_path(data_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder or packed file that was given, by argument or by PBGNET_DATA; None if neither."""
+    """Return the folder or packed file from the argument or PBGNET_DATA; None if neither is given."""
     origin = "data_dir" if data_dir is not None else DATA_VARIABLE
     value = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE)
     if value is None or (isinstance(value, str) and not value):
@@ -44,9 +44,9 @@ def given_path(data_dir: str | os.PathLike[str] | None) -> Path | None:
 
 
 def find_files(folder: Path, subfolder: str, files: Sequence[SourceFile]) -> list[Path] | None:
-    """Return the path of each file, in `folder` or its `subfolder`; None if there is none of them.
+    """Return the path of each file, in `folder` or its `subfolder`; None if none of them exists.
 
-    Raises `DamagedFileError` if only some are there.
+    Raises `DamagedFileError` if only some of them exist.
     """
     for place in (folder / subfolder, folder):
         found = [_find(place, file.name) for file in files]

@@ -1,4 +1,4 @@
-"""Images of several classes by name, some with rows for testing: the ten digits of MNIST, and small ones."""
+"""Images of several classes by name, some with test rows: the ten digits of MNIST, and small ones."""
 
 import os
 from collections.abc import Callable
@@ -20,18 +20,18 @@ MNIST_TRAIN_ROWS = 60_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageDataset:
-    """Images, one of several classes each.
+    """Images, each of one of several classes.
 
     Attributes
     ----------
     name : str
     images : ndarray of uint8, shape (n, height, width)
     y : ndarray of int64, shape (n,)
-        The digit that is to be seen.
+        The digit shown.
     source : SourceRecord
     n_train : int or None
-        So many rows, the first ones, are for training by those who made the set, the others for testing; None
-        where nobody has said so.
+        Number of rows, the first ones, that the authors of the data set intended for training; the others are
+        for testing. None if they did not say.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def load_mnist10(data_dir: str | os.PathLike[str] | None = None, *, download: bo
 
 
 def load_small_digits() -> ImageDataset:
-    """1797 digits of 8 x 8 pixels between 0 and 16, which scikit-learn brings along."""
+    """1797 digits of 8 x 8 pixels between 0 and 16, which come with scikit-learn."""
     bunch = load_digits()
     return ImageDataset(
         "digits", bunch.images.astype(np.uint8), bunch.target.astype(np.int64), SourceRecord("scikit-learn")
@@ -95,7 +95,7 @@ def load_images(
     data_dir : path, optional
         Folder of MNIST's files, as for `load_dataset`.
     download : bool, default=True
-        Whether MNIST may be fetched from OpenML.
+        Whether to download MNIST from OpenML.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""MNIST: handwritten digits, any digits against any others.
+"""MNIST: handwritten digits, some digits against others.
 
 LeCun, Cortes, Burges: The MNIST database of handwritten digits. The rows are the 60000 of the training
 files, then the 10000 of the test files, each in their order.
@@ -48,7 +48,7 @@ def load_mnist(
     name : str, optional
         Of the data set; by default ``mnist`` and the digits.
     download : bool, default=True
-        Whether it may be fetched from OpenML.
+        Whether to download it from OpenML.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def load_mnist(
         raise DomainError(f"A digit cannot be in both classes: {', '.join(map(str, both))}.")
     table, record = load_raw(MNIST, data_dir, download)
     chosen = np.flatnonzero(np.isin(table.labels, (*low, *high)))
-    # rows are chosen before pixels become four times as large, and no float64 is made
+    # Select rows before pixels take four times the memory, and avoid float64.
     images = table.features if chosen.size == len(table.labels) else table.features[chosen]
     texts = "".join(map(str, low)), "".join(map(str, high))
     single = len(low) == len(high) == 1
@@ -78,7 +78,7 @@ def load_mnist(
 
 
 def pair_of(name: object) -> tuple[int, int] | None:
-    """Return the two digits of a name such as ``mnist38``; None if it is none."""
+    """Return the two digits of a name such as ``mnist38``; None if it is not such a name."""
     digits = name.removeprefix(PREFIX) if isinstance(name, str) and name.startswith(PREFIX) else ""
     if len(digits) != 2 or not (digits.isascii() and digits.isdigit()) or digits[0] == digits[1]:
         return None

@@ -1,4 +1,4 @@
-"""Fetching from OpenML, through scikit-learn, and the folder where it is kept."""
+"""Downloads from OpenML, through scikit-learn, and the folder where they are cached."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ Table = TypeVar("Table")
 
 
 def cache_folder() -> Path:
-    """Return the folder for fetched data: PBGNET_CACHE, or pbgnet in the user's folder for such files."""
+    """Return the folder for downloaded data: PBGNET_CACHE, or pbgnet in the user's cache folder."""
     if given := os.environ.get(CACHE_VARIABLE):
         return Path(given).expanduser().absolute()
     if sys.platform == "win32":
@@ -29,7 +29,7 @@ def cache_folder() -> Path:
 
 
 def fetch_table(openml_id: int, convert: Callable[[Any, Any], Table], where: str, ways: str) -> Table:
-    """Fetch a data set by its number and convert it; `where` and `ways` frame the message if that fails."""
+    """Download a data set by its number and convert it; `where` and `ways` are for the error message."""
     try:
         bunch = fetch_openml(data_id=openml_id, as_frame=True, cache=False, parser="auto")
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Several data sets in one file, for a machine that has neither the originals nor a network.
+"""Several data sets in one file, for a machine with neither the original files nor a network.
 
-Bits are stored as bits, pixels as bytes, everything else as float32; reading gives back the same numbers.
+Bits are stored as bits, pixels as bytes, everything else as float32; reading returns the same numbers.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ from pbgnet.files import as_path
 from pbgnet.validation import check_kind, check_name
 
 FORM = "pbgnet-datasets-1"
-BLOCK = 4096  # rows looked at together, so that no second float copy of a large table is made
+BLOCK = 4096  # rows handled together, so that a large table is not copied as floats
 ADVICE = "Pack the data sets again, or copy the file again."
 
 
 @dataclass(frozen=True)
 class PackedFile:
-    """A file of data sets; the same sets always give the same checksum of the whole file."""
+    """A file of data sets; the same data sets always give the same checksum of the whole file."""
 
     path: Path
     n_bytes: int
@@ -34,7 +34,7 @@ class PackedFile:
 
 
 def pack(datasets: Iterable[Dataset], path: str | os.PathLike[str]) -> PackedFile:
-    """Write data sets into one file, all or nothing; a file that stands there is replaced.
+    """Write data sets into one file, completely or not at all; an existing file is replaced.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def load_packed(path: str | os.PathLike[str], names: Iterable[str] | None = None
     ----------
     path : path
     names : iterable of str, optional
-        Those to read; all by default.
+        Data sets to read; by default all.
 
     Raises
     ------
     DamagedFileError
         If the file is missing, damaged or of another kind.
     UnknownNameError
-        If a name is not in it; the message says which ones are.
+        If a name is not in it; the message lists the names.
 
     Examples
     --------

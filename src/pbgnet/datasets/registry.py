@@ -1,4 +1,4 @@
-"""The list of data sets, and the one function that loads any of them by name."""
+"""The list of data sets, and the function that loads any of them by name."""
 
 import inspect
 import os
@@ -20,9 +20,9 @@ from pbgnet.validation import check_name
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A line of the registry; ``docs/reference/datasets.md`` has the same with sources and licences."""
+    """An entry of the registry; ``docs/reference/datasets.md`` lists the same with sources and licences."""
 
-    load: Callable[..., Dataset]  # takes data_dir and download (sets with files), or options of its own
+    load: Callable[..., Dataset]  # takes data_dir and download (data sets with files), or options of its own
     paper_rows: tuple[int, int] | None = None  # for training and testing in Table 3 of the paper
 
 

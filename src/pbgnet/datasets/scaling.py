@@ -1,4 +1,4 @@
-"""Standardisation of columns, fitted on stated rows only."""
+"""Standardisation of columns, fitted only on given rows."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class Scaling:
 
 
 def columns_to_scale(dataset: Dataset, scaling: str) -> NDArray[np.int64]:
-    """Return the columns of a data set that a scaling of that name concerns."""
+    """Return the columns of a data set to which a scaling of this name applies."""
     kind = check_name("scaling", scaling, SCALINGS)
     if kind == "paper":
         return np.arange(dataset.n_features if dataset.standardised_in_paper else 0, dtype=np.int64)
@@ -44,7 +44,7 @@ def columns_to_scale(dataset: Dataset, scaling: str) -> NDArray[np.int64]:
 
 
 def fit_scaling(dataset: Dataset, scaling: str, rows: NDArray[np.int64]) -> Scaling:
-    """Learn mean and deviation of the columns from these rows of the data set and no others."""
+    """Compute mean and deviation of the columns from these rows of the data set, and no others."""
     columns = columns_to_scale(dataset, scaling)
     if columns.size == 0:
         return Scaling(columns, np.empty(0), np.empty(0), 0)

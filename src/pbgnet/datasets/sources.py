@@ -1,7 +1,7 @@
 """From a source's files, or OpenML, to a table of small whole numbers.
 
-The order of preference: a folder given by argument or PBGNET_DATA, if it has the files; what was fetched
-before; OpenML. The record says which one it was.
+In order of preference: a folder given by argument or PBGNET_DATA, if it has the files; earlier downloads;
+OpenML. The record says which one was used.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ CACHE_FORM = "pbgnet-openml-1"
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """What a source holds before it becomes a data set: whole numbers, row by row."""
+    """The content of a source before it becomes a data set: whole numbers, row by row."""
 
     features: NDArray[Any]  # uint8 or int32: pixels, bits, or numbers and codes of categories
     labels: NDArray[np.uint8]
@@ -35,21 +35,21 @@ class RawTable:
 class Source:
     """A source of data sets: its files, and the same rows at OpenML.
 
-    `parse` reads the content of the files, by name. `convert` reads the features and labels of OpenML, and
-    raises ValueError, TypeError or KeyError for what it does not expect.
+    `parse` reads the content of the files, by name. `convert` reads the features and labels from OpenML, and
+    raises ValueError, TypeError or KeyError for anything unexpected.
     """
 
-    name: str  # also of the subfolder its files may be in
+    name: str  # also the name of the subfolder for its files
     url: str
     files: tuple[SourceFile, ...]
     openml_id: int
-    rows_sha256: str  # of the rows of the original files, whatever their order
+    rows_sha256: str  # of the rows of the original files, in any order
     parse: Callable[[Mapping[str, bytes]], RawTable]
     convert: Callable[[Any, Any], RawTable]
 
 
 def rows_sha256(table: RawTable) -> str:
-    """Fingerprint the rows and labels of a table as a collection, without regard to their order."""
+    """Compute a fingerprint of the rows and labels of a table that does not depend on their order."""
     rows = np.ascontiguousarray(table.features).astype(table.features.dtype.newbyteorder("<"), copy=False)
     digests = [
         hashlib.sha256(bytes([label]) + row.tobytes()).digest()
@@ -61,7 +61,7 @@ def rows_sha256(table: RawTable) -> str:
 def load_raw(
     source: Source, data_dir: str | os.PathLike[str] | None, download: bool
 ) -> tuple[RawTable, SourceRecord]:
-    """Return the table of a source and where it came from."""
+    """Return the table of a source, and where it came from."""
     folder = given_path(data_dir)
     paths = find_files(folder, source.name, source.files) if folder is not None else None
     if paths is not None:

@@ -1,4 +1,4 @@
-"""Rows for training and for testing: the paper's protocol, and one that may stand before a certificate.
+"""Rows for training and testing: the paper's protocol, and one that is valid for certificates.
 
 Both draw the same rows from the same seed. All draws are plain random ones: a stratified split would look at
 the labels of rows that are to be certified.
@@ -16,7 +16,7 @@ from pbgnet.datasets.scaling import Scaling, fit_scaling
 from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.validation import check_kind, positive_int
 
-# Second words of seeds, so that no two draws use the same numbers. Not 0: it would change nothing.
+# Second words of seeds, so that no two draws use the same numbers. Not 0, which would change nothing.
 PRIOR_DRAW, SUBSET_DRAW = 1, 2
 
 Rows = NDArray[np.int64]
@@ -30,18 +30,18 @@ class TrainTest:
     ----------
     dataset : Dataset
     protocol : {"paper", "certified"}
-        "paper": scaling looked at every row, so it is for comparison with the paper only, and no
-        certificate holds unless nothing was scaled. "certified": it looked at the prior rows only.
+        "paper": scaling used all rows, so it is only for comparison with the paper, and no certificate holds
+        unless nothing was scaled. "certified": scaling used only the prior rows.
     seed : int
     X_train, X_test : ndarray of float32
     y_train, y_test : ndarray of int64
     train_rows, test_rows : ndarray of int64
-        Which rows of the data set these are, in this order.
+        The rows of the data set, in this order.
     prior_rows, certified_rows : ndarray of int64
-        Positions in X_train: rows to learn preprocessing and a prior from, and the others. There are no
-        prior rows in the paper's protocol, where an algorithm draws its own.
+        Positions in X_train: the rows from which preprocessing and a prior may learn, and the others. The
+        paper's protocol has no prior rows; there an algorithm draws its own.
     scaling : Scaling
-        What was done to the columns.
+        The scaling of the columns.
     scaling_name : str
 
     Examples
@@ -76,7 +76,7 @@ class TrainTest:
 
 
 def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> TrainTest:
-    """Split 75/25 as in the paper, standardised before the split: for comparison with the paper only.
+    """Split 75/25 as in the paper, standardised before the split: only for comparison with the paper.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> Train
     seed : int
         Of the draw.
     scaling : {"paper", "numeric", "none"}, default="paper"
-        Which columns are standardised. Mean and deviation are those of all rows, test rows included, so a
-        bound computed on such data proves nothing, strictly speaking, unless nothing was scaled.
+        Which columns are standardised. Mean and deviation come from all rows, test rows included, so strictly
+        speaking a bound computed on such data proves nothing, unless nothing was scaled.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def paper_split(dataset: Dataset, seed: int, *, scaling: str = "paper") -> Train
 def certified_split(
     dataset: Dataset, seed: int, *, prior_fraction: float = 0.5, scaling: str = "numeric"
 ) -> TrainTest:
-    """Split 75/25 and set rows of the training part apart, the only ones that preprocessing looks at.
+    """Split 75/25 and divide the training part; preprocessing only sees the prior rows.
 
     The rows for training and testing are those of `paper_split` with the same seed. Pass `prior_rows` to an
     estimator, so that it certifies the others.
@@ -113,8 +113,8 @@ def certified_split(
     dataset : Dataset
     seed : int
     prior_fraction : float, default=0.5
-        Share of the training rows that are set apart, as for the paper's pretrained prior. 0 is possible
-        where nothing is scaled.
+        Share of the training rows that become prior rows, as for the paper's pretrained prior. 0 is possible
+        if nothing is scaled.
     scaling : {"paper", "numeric", "none"}, default="numeric"
         Which columns are standardised.
 
@@ -139,15 +139,15 @@ def certified_split(
 def training_subset(split: TrainTest, n: int, seed: int) -> TrainTest:
     """Keep n of the training rows, drawn at random, and all test rows: for the study of training sizes.
 
-    With one seed a smaller subset is contained in a larger one. Prior and certified rows keep their roles,
-    and their shares up to rounding; scaling is fitted again on the prior rows that are left, so that nothing
-    is known of the rows that are not.
+    With the same seed, a smaller subset is contained in a larger one. Prior and certified rows keep their
+    roles, and their shares up to rounding. Scaling is fitted again on the remaining prior rows, so nothing is
+    known about the rows that were dropped.
 
     Parameters
     ----------
     split : TrainTest
     n : int
-        At most the number of training rows; at least 2 where some are prior rows.
+        At most the number of training rows; at least 2 if some are prior rows.
     seed : int
 
     Examples
@@ -166,7 +166,7 @@ def training_subset(split: TrainTest, n: int, seed: int) -> TrainTest:
     if not least <= count <= total:
         raise DomainError(f"n must lie between {least} and the {total} training rows there are, got {n}.")
     generator = np.random.default_rng([_seed(seed), SUBSET_DRAW])
-    # both counts grow with n, so that subsets are nested
+    # both counts grow with n, so subsets are nested
     share = max(1, count * n_prior // total) if n_prior else 0
     prior = generator.permutation(split.prior_rows)[:share]
     others = generator.permutation(split.certified_rows)[: count - share]

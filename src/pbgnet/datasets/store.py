@@ -1,4 +1,4 @@
-"""Arrays in one npz file with a checksum for each, written whole or not at all; nothing is ever unpickled."""
+"""Arrays in one npz file with a checksum for each, written completely or not at all; never unpickled."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from pbgnet.files import replace_file
 
 HEADER = "header"
 
-# What numpy and zipfile raise for a damaged archive. TypeError: a lone array instead of an archive;
+# What numpy and zipfile raise for a damaged archive. TypeError: a single array instead of an archive;
 # RuntimeError and NotImplementedError: a bit that claims encryption, or another compression.
 UNREADABLE = (
     OSError,
@@ -42,9 +42,9 @@ def array_sha256(array: NDArray[Any]) -> str:
 def write_arrays(
     path: Path, form: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write arrays and a JSON-able header to `path`, all or nothing; an existing file is replaced.
+    """Write arrays and a header for JSON to `path`, completely or not at all; an existing file is replaced.
 
-    `form` names the kind of file and its version; a reader asks for the same.
+    `form` names the kind of file and its version; a reader must ask for the same.
     """
     sums = {name: array_sha256(array) for name, array in arrays.items()}
     content = json.dumps({"form": form, "sha256": sums, **header}, sort_keys=True).encode()

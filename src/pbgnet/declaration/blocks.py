@@ -1,4 +1,4 @@
-"""What a declaration is made of: sections of blocks, as data that Markdown and HTML are written from."""
+"""The structure of a declaration: sections of blocks, as data from which Markdown and HTML are written."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A sentence or several."""
+    """One or more sentences."""
 
     kind: ClassVar[str] = "paragraph"
     text: str
@@ -30,7 +30,7 @@ class Shortcoming:
 
 @dataclass(frozen=True)
 class Bullets:
-    """Sentences, one by one."""
+    """A list of sentences."""
 
     kind: ClassVar[str] = "bullets"
     sentences: tuple[str, ...]
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Commands:
-    """Lines to be typed."""
+    """Lines to type."""
 
     kind: ClassVar[str] = "commands"
     text: str
@@ -64,7 +64,7 @@ class Commands:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the user says; paragraphs are parted by empty lines."""
+    """What the user says; empty lines separate paragraphs."""
 
     kind: ClassVar[str] = "answer"
     title: str
@@ -79,7 +79,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class OpenField:
-    """What the user has yet to say."""
+    """A question that the user has not answered yet."""
 
     kind: ClassVar[str] = "open"
     key: str
@@ -108,7 +108,7 @@ class Declaration:
 
     @property
     def open_fields(self) -> tuple[str, ...]:
-        """The keys of what the user has yet to say, in order."""
+        """The keys of unanswered questions, in order."""
         return tuple(
             block.key for section in self.sections for block in section.blocks if isinstance(block, OpenField)
         )

@@ -1,4 +1,4 @@
-"""The claims of a certificate as lines of a table, whatever they speak of."""
+"""The claims of a certificate as rows of a table."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ COLUMNS = ("what is bounded", "among", "at least", "at most", "counted", "rows",
 NONE = "-"
 
 MOST_LINES = 30
-"""Of each kind so many claims are shown, those with the largest bounds."""
+"""Most claims of each kind that are shown: those with the largest bounds."""
 
 QUANTITIES = {
     "hamming loss": "share of wrong labels (Hamming loss)",
@@ -26,7 +26,7 @@ QUANTITIES = {
     "error rate of answered rows": "error rate",
     "rate of unanswered rows": "share left unanswered",
 }
-"""Where the name of a quantity does not say it all."""
+"""Explanations of quantities whose name is not enough."""
 
 KINDS = {
     "overall": "claims over all rows",
@@ -38,7 +38,7 @@ KINDS = {
 
 
 def claim_blocks(certificate: Certificate) -> list[Block]:
-    """Return the claims as a table, and what was left out of it."""
+    """Return the claims as a table, and a note on what was left out."""
     lines, told = [], []
     from_above = [claim for claim in certificate.claims if claim.quantity != "accuracy"]
     for kind, words in KINDS.items():
@@ -60,13 +60,13 @@ def claim_blocks(certificate: Certificate) -> list[Block]:
 
 
 def kind_of(claim: Claim) -> str:
-    """Return of which parts of the rows, or of the answers, a claim speaks."""
+    """Return which part of the rows, or of the answers, a claim is about."""
     kinds = [kind for kind in ("answered", "given_class", "label", "group") if _part(claim, kind) is not None]
     return kinds[0] if kinds else "overall"
 
 
 def speaks_of(certificate: Certificate, kind: str) -> bool:
-    """Whether something is claimed of classes, labels or groups apart."""
+    """Whether there are separate claims for classes, labels or groups."""
     return any(_part(claim, kind) is not None for claim in certificate.claims)
 
 
@@ -83,7 +83,7 @@ def _line(certificate: Certificate, claim: Claim) -> tuple[str, ...]:
 
 
 def _counts(certificate: Certificate, claim: Claim) -> tuple[str, str]:
-    """Return the rate that was counted, and on how many rows."""
+    """Return the counted rate, and the number of rows."""
     evidence, settings = claim.evidence, claim.settings
     if not isinstance(evidence, SelectionEvidence) or not isinstance(settings, SelectionSettings):
         return f"{claim.empirical_risk:.4f}", str(evidence.n)

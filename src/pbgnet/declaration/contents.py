@@ -1,7 +1,7 @@
 """What a declaration says, in the sections of a model card (Mitchell et al. 2019, "Model cards").
 
-What the certificate knows is told; what only the user knows is asked for. Nothing depends on the day: the
-same model and the same answers make the same declaration.
+It states what the certificate knows, and asks for what only the user knows. Nothing depends on the date: the
+same model and the same answers give the same declaration.
 """
 
 import shlex
@@ -47,7 +47,7 @@ from pbgnet.validation import check_kind
 Certified = CertifiedModel | CertifiedPredictions
 
 MOST_NAMED = 40
-"""So many classes, or columns, are named."""
+"""Most classes, or columns, that are named."""
 
 
 def declare(
@@ -240,7 +240,7 @@ def _verifying(certified: Certified, folder: str, targets: Sequence[str]) -> lis
 
 
 def _split(record: SplitRecord) -> str:
-    """Say how rows were set apart: the rule, and what it was made with."""
+    """Describe how the rows were divided: the rule, and its parameters."""
     given = {name: value for name, value in vars(record).items() if name != "how" and value is not None}
     told = ", ".join(f"{name} {value}" for name, value in given.items())
     return f"{record.how} ({told})" if told else record.how
@@ -251,6 +251,6 @@ def _described(record: PreprocessingRecord) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Name the first of many."""
+    """Name the first of many items."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

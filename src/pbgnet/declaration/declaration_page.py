@@ -1,4 +1,4 @@
-"""A declaration as a page, or as a file of either kind."""
+"""A declaration as an HTML page, or as a file of either kind."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from pbgnet.validation import check_kind
 
 
 def to_html(declaration: Declaration) -> str:
-    """Return a declaration as one HTML page, with no outside parts and no scripts."""
+    """Return a declaration as one HTML page, without external resources or scripts."""
     check_kind("declaration", declaration, Declaration, advice="Make one with declare.")
     return render_page(
         __file__,
@@ -25,11 +25,11 @@ def to_html(declaration: Declaration) -> str:
 
 
 FORMATS = {".md": to_markdown, ".markdown": to_markdown, ".html": to_html, ".htm": to_html}
-"""By the end of the name of a file."""
+"""Writers by file extension."""
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the end of the name of a file that says how a declaration is written."""
+    """Return the file extension that decides how a declaration is written."""
     suffix = as_path(path).suffix.lower()
     if suffix not in FORMATS:
         raise OptionError(
@@ -41,5 +41,5 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
 def write_declaration(
     path: str | os.PathLike[str], declaration: Declaration, *, overwrite: bool = False
 ) -> Path:
-    """Write a declaration as Markdown or HTML, whole or not at all; its name says which."""
+    """Write a declaration as Markdown or HTML, depending on the file extension, completely or not at all."""
     return write_new(path, FORMATS[check_suffix(path)](declaration), overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""What only the user can say: questions by key, and where their answers come from. Nothing is invented."""
+"""What only the user can say: questions by key, and where their answers come from. Nothing is made up."""
 
 import os
 import tomllib
@@ -12,7 +12,7 @@ from pbgnet.records import parse_json
 from pbgnet.validation import check_name
 
 LARGEST_ANSWERS = 2**20
-"""No honest file of answers is larger."""
+"""Larger than any valid file of answers."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ FIELDS = {
         "Monitoring", "how a change in the cases will be noticed, and when the model will be certified again"
     ),
 }
-"""By key, in the order in which they are asked."""
+"""Questions by key, in their order."""
 
 
 def field_block(key: str, answers: Mapping[str, str]) -> Answer | OpenField:
-    """Return what the user says to a question, or the question, marked as open."""
+    """Return the user's answer to a question, or the question, marked as open."""
     field, text = FIELDS[key], answers.get(key, "")
     return Answer(field.title, text) if text.strip() else OpenField(key, field.question)
 
 
 def check_answers(answers: Mapping[str, str] | None) -> dict[str, str]:
-    """Return answers as a dict; raise for what is no question, and for what is no text."""
+    """Return answers as a dict; raise an error for unknown keys, and for values that are not texts."""
     if answers is None:
         return {}
     if not isinstance(answers, Mapping):

@@ -1,4 +1,4 @@
-"""A declaration as Markdown. Whatever users named or wrote stays text: none of it becomes markup."""
+"""A declaration as Markdown. Whatever users named or wrote stays plain text and never becomes markup."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,17 +8,17 @@ from pbgnet.declaration.blocks import Declaration
 from pbgnet.validation import check_kind
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
-"""What means something anywhere in a line of CommonMark, or of what GitHub makes of it."""
+"""Characters with a meaning anywhere in a line of CommonMark, or of GitHub's variant."""
 
 OPENING = re.compile(r"^(?:([-+=#])|(\d{1,9})([.)])(?=\s|$))")
-"""What means something at the beginning of a line only."""
+"""Characters that only have a meaning at the beginning of a line."""
 
 LINK = re.compile(r"(?i)(?<=www)\.|:(?=//)|@")
-"""What makes a link of a bare address."""
+"""Texts that turn a bare address into a link."""
 
 
 def to_markdown(declaration: Declaration) -> str:
-    """Return a declaration as Markdown, in lines that are as long as their paragraphs."""
+    """Return a declaration as Markdown, with one line per paragraph."""
     check_kind("declaration", declaration, Declaration, advice="Make one with declare.")
     parts = [f"# {escape(declaration.title)}", escape(declaration.lead)]
     for section in declaration.sections:
@@ -29,7 +29,7 @@ def to_markdown(declaration: Declaration) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Return a text that Markdown shows as it is, on one line.
+    r"""Return a text so that Markdown shows it literally, on one line.
 
     Examples
     --------
@@ -42,13 +42,13 @@ def escape(text: str) -> str:
 
 
 def flat(text: str) -> str:
-    """Return a text on one line, with a mark in the place of what cannot be printed."""
+    """Return a text on one line, with a mark in place of unprintable characters."""
     line = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
 def fenced(text: str) -> str:
-    """Return lines as they are, inside a fence that none of them can close."""
+    """Return lines literally, inside a fence that none of them can close."""
     lines = [flat(line) for line in text.split("\n")]
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -56,7 +56,7 @@ def fenced(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a fingerprint or a key as code; backticks have no place in either."""
+    """Return a fingerprint or a key as code; neither contains backticks."""
     return f"`{flat(text).replace('`', ' ')}`"
 
 
@@ -91,4 +91,4 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "answer": _answer,
     "open": lambda block: f"**To be filled in:** {escape(block.question)} ({code(block.key)})",
 }
-"""One for each kind of block."""
+"""A writer for each kind of block."""

@@ -1,4 +1,4 @@
-"""What other classifiers would have been certified with, on the same rows: alternatives, no claims."""
+"""The bounds that other classifiers would have had on the same rows: alternatives, not claims."""
 
 import warnings
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from pbgnet.exceptions import DtypeError, OptionError, PBGNetWarning, Uncertifie
 from pbgnet.preprocessing import as_table, take_rows
 
 COMPARED = ("logistic_regression", "random_forest", "hist_gradient_boosting")
-"""What is compared unless said; see `pbgnet.choices.CLASSIFIERS`."""
+"""The classifiers compared by default; see `pbgnet.choices.CLASSIFIERS`."""
 
 
 def compare_classifiers(
@@ -31,16 +31,16 @@ def compare_classifiers(
     preprocessor: Any = None,
     random_state: int = 0,
 ) -> dict[str, Claim]:
-    """Fit other classifiers on the rows that were set apart, and count their errors on the certified ones.
+    """Fit other classifiers on the prior rows, and count their errors on the certified rows.
 
-    Each bound is at the confidence of the certificate and valid by itself, had that classifier been chosen
-    beforehand. They are for comparison: they do not hold together, nor with what is certified, and whoever
-    takes the best of k after looking has to certify it with ``n_models=k``, or on fresh rows.
+    Each bound is at the confidence of the certificate and valid on its own, had that classifier been chosen
+    beforehand. They are for comparison: they do not hold together, nor with the certificate. If you take the
+    best of k after looking, certify it with ``n_models=k``, or on fresh rows.
 
     Parameters
     ----------
     certified : CertifiedModel, CertifiedPredictions or fitted estimator
-        With rows set apart: nothing can be fitted where all rows are certified.
+        It must have prior rows: nothing can be fitted if all rows are certified.
     X, y
         The table given to fit.
     classifiers : sequence of str
@@ -48,7 +48,7 @@ def compare_classifiers(
     preprocessor : TablePreprocessor, optional
         As in `HeldOutPipeline`.
     random_state : int, default=0
-        Of the classifiers.
+        Seed of the classifiers.
 
     Returns
     -------
@@ -58,9 +58,9 @@ def compare_classifiers(
     Raises
     ------
     OptionError
-        If no rows were set apart.
+        If there are no prior rows.
     UncertifiedError
-        If the table has another number of rows.
+        If the table has a different number of rows.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def compare_classifiers(
 
 
 def _certified(given: Any) -> CertifiedModel | CertifiedPredictions:
-    """Return what was certified, also by an estimator."""
+    """Return what was certified, given the result or an estimator."""
     for name in ("certified_predictions_", "certified_model_"):
         given = getattr(given, name, given)
     if not isinstance(given, CertifiedModel | CertifiedPredictions):

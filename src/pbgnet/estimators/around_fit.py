@@ -1,4 +1,4 @@
-"""What surrounds a fit: it is whole or nothing, on a device that exists, and warns of what matters."""
+"""What surrounds a fit: it completes or changes nothing, uses an existing device, and gives warnings."""
 
 import hashlib
 import warnings
@@ -31,12 +31,12 @@ Two rows are the fewest that can be split; one is an error."""
 
 
 MOST_NAMED = 5
-"""Of the labels that never vary, so many are named."""
+"""Most constant labels that are named."""
 
 
 @contextmanager
 def whole_or_unchanged(estimator: Any) -> Iterator[None]:
-    """Give an estimator back its old state, all of it, if a fit fails."""
+    """Restore the complete old state of an estimator if a fit fails."""
     before = dict(vars(estimator))
     try:
         yield
@@ -48,7 +48,7 @@ def whole_or_unchanged(estimator: Any) -> Iterator[None]:
 
 @contextmanager
 def numbers_in_range() -> Iterator[None]:
-    """Turn what Python says of whole numbers beyond all doubles into a typed error."""
+    """Turn Python's error for whole numbers that do not fit into a double into a typed error."""
     try:
         yield
     except OverflowError as error:
@@ -56,7 +56,7 @@ def numbers_in_range() -> Iterator[None]:
 
 
 def warn_of_few_rows(n: int) -> None:
-    """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
+    """Warn if no certificate can be useful; see `FEWEST_ROWS`."""
     if n < FEWEST_ROWS:
         warnings.warn(
             f"{n} rows are too few for a useful certificate: with fewer than {FEWEST_ROWS} rows, "
@@ -67,12 +67,12 @@ def warn_of_few_rows(n: int) -> None:
 
 
 def warn_of_constant_labels(labels: NDArray[Any], names: Sequence[str]) -> None:
-    """Warn of labels that all prior rows have, or none: nothing can be learned of them.
+    """Warn about labels that all prior rows have, or none: nothing can be learned about them.
 
     Parameters
     ----------
     labels : ndarray of 0 and 1, shape (n, L)
-        Of the prior rows.
+        Labels of the prior rows.
     names : sequence of str
     """
     constant = [k for k, share in enumerate(labels.mean(axis=0).tolist()) if share in (0, 1)]
@@ -89,7 +89,7 @@ def warn_of_constant_labels(labels: NDArray[Any], names: Sequence[str]) -> None:
 
 
 def check_workers_alike(table: PreparedTable, parameters: dict[str, Any], seeds: Sequence[int]) -> None:
-    """Raise unless all workers that train together are about to do the same."""
+    """Raise an error unless all workers that train together are about to do the same."""
     workers = current_workers()
     if workers.size == 1:
         return
@@ -112,7 +112,7 @@ def check_workers_alike(table: PreparedTable, parameters: dict[str, Any], seeds:
 
 
 def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
-    """Raise for parameters of fit that the proof has no place for."""
+    """Raise an error for parameters of fit that the proof does not allow."""
     parameters = {name: value for name, value in parameters.items() if value is not None}
     if "sample_weight" in parameters:
         raise OptionError(
@@ -123,7 +123,7 @@ def refuse_fit_parameters(parameters: dict[str, Any]) -> None:
 
 
 def choose_device(device: str) -> str:
-    """Return the device of that name; "auto" is a GPU where there is one."""
+    """Return the device with this name; "auto" is a GPU if there is one."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -135,7 +135,7 @@ def choose_device(device: str) -> str:
 
 
 def warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
-    """Warn of what a user should know of a fit: copies of rows, shortcomings, an interruption."""
+    """Warn about what a user should know after a fit: duplicate rows, shortcomings, an interruption."""
     if model is not None and model.certificate.inputs.n_duplicates:
         warnings.warn(
             f"{model.certificate.inputs.n_duplicates} of the {model.certified_rows.size} certified rows "
@@ -156,7 +156,7 @@ def warn_of_the_fit(model: CertifiedModel | None, result: FitResult) -> None:
 
 
 def _warn_of_shortcomings(certificate: Certificate) -> None:
-    """Warn where the classifier is not shown to be of use; its certificate says it in the same words."""
+    """Warn if the classifier is not shown to be useful; its certificate uses the same words."""
     found: dict[type[Warning], bool] = {
         MajorityNotBeatenWarning: not certificate.beats_majority,
         ClassNeverAnsweredWarning: bool(certificate.inputs.never_answered),

@@ -1,4 +1,4 @@
-"""Folds of the rows set apart: candidates compared on them, and scores of rows that a fit has not seen."""
+"""Folds of the prior rows: candidates compared on them, and scores of rows that a fit has not seen."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,11 @@ from pbgnet.exceptions import DomainError, UnseenCategoryWarning
 from pbgnet.preprocessing import take_rows
 
 N_FOLDS = 5
-"""Folds of the prior rows; fewer where a class has fewer rows."""
+"""Folds of the prior rows; fewer if a class has fewer rows."""
 
 
 def check_learnable(labels: NDArray[Any]) -> None:
-    """Raise unless there is something to learn from the labels of the prior rows."""
+    """Raise an error unless the labels of the prior rows differ."""
     n_classes = len(set(labels.tolist())) if labels.ndim == 1 else 2
     if len(labels) == 0 or n_classes < 2:
         raise DomainError(
@@ -28,14 +28,14 @@ def check_learnable(labels: NDArray[Any]) -> None:
 
 
 class Folds:
-    """Fits without one fold each, of a table with its labels.
+    """Fits that each leave out one fold of a table with its labels.
 
     Parameters
     ----------
     preprocessor
-        As in `HeldOutPipeline`; fitted anew without each fold.
+        As in `HeldOutPipeline`; fitted again without each fold.
     table, labels
-        The rows set apart.
+        The prior rows.
     seed : int
     """
 
@@ -59,7 +59,7 @@ class Folds:
         return tuple(compared)
 
     def scores(self, candidate: Any) -> RowScores:
-        """Return how sure a classifier is of rows that it was not fitted on."""
+        """Return how sure a classifier is about rows that it was not fitted on."""
         parts = []
         for fitted, rows in self._fits(candidate, "to measure how confident the classifier is"):
             quantity = score_quantity(None, fitted)

@@ -1,4 +1,4 @@
-"""Any classifier in the frame of a certificate: fitted on rows set apart, counted on the others."""
+"""Any classifier with a certificate: fitted on the prior rows, with errors counted on the certified rows."""
 
 import warnings
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ DEFAULT = "hist_gradient_boosting"
 
 
 def _answers_by(method: str) -> Any:
-    """Offer a method where the classifier has it."""
+    """Offer a method if the classifier has it."""
 
     def check(pipeline: "HeldOutPipeline") -> bool:
         fitted = getattr(pipeline, "fitted_", None)
@@ -243,7 +243,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         seed: int,
         groups: Groups | None,
     ) -> None:
-        """Choose, fit and certify; rows of the fit are those of the split."""
+        """Choose, fit and certify; the prior rows are those of the split."""
         announce("training")
         table = take_rows(rows.X, split.prior_rows)
         labels = rows.labels[split.prior_rows]
@@ -286,7 +286,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         _warn_of_duplicates(certified.certificate)
 
     def _candidates(self, several_labels: bool) -> list[Any]:
-        """Return the classifiers to choose among, made where they were named."""
+        """Return the classifiers to choose among, created if only their names were given."""
         given = DEFAULT if self.classifier is None else self.classifier
         listed: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
         if not listed:
@@ -343,7 +343,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
         """Return what the classifier gives for each class of the prior rows, `classifier_.classes_`.
 
-        Of several labels, whatever form the classifier gives it: scikit-learn has a list, or a matrix.
+        For several labels, in the classifier's own form: scikit-learn has a list, or a matrix.
         """
         self._require_fitted()
         found = self.classifier_.predict_proba(self.fitted_.features(as_table(X)))

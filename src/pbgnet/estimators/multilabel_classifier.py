@@ -205,7 +205,7 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
     def inputs_of(
         self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
     ) -> Inputs:
-        """Return what stands between a table with these labels and the network; refuse what cannot be."""
+        """Return what connects a table with these labels to the network; raise an error if nothing can."""
         if not has_several_labels(labels):
             raise ShapeError(
                 "PBGNetMultilabelClassifier needs a matrix of 0 and 1 with at least two columns, one per "
@@ -221,7 +221,7 @@ class PBGNetMultilabelClassifier(CertifiedClassifier):
         return None if self.preprocessing == "none" or sparse.issparse(table) else TablePreprocessor()
 
     def _route(self) -> str:
-        # Its prior is its posterior, so that no bound through several networks can be smaller than the count.
+        # Its prior is its posterior, so no bound through several networks can be smaller than the count.
         return "held-out" if self.certificate == "auto" else str(self.certificate)
 
     def _terms(self) -> Terms:

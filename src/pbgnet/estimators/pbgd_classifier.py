@@ -127,7 +127,7 @@ class PBGDClassifier(CertifiedClassifier):
     def inputs_of(
         self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
     ) -> Inputs:
-        """Return what stands between a table with these labels and the network; they name two classes."""
+        """Return what connects a table with these labels, of two classes, to the network."""
         inputs = super().inputs_of(labels, names, preprocessor)
         if len(inputs.classes) > 2:
             raise LabelError(

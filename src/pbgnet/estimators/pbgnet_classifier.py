@@ -1,4 +1,4 @@
-"""The scikit-learn face of the paper's algorithms."""
+"""The paper's algorithms as scikit-learn estimators."""
 
 from dataclasses import replace
 from numbers import Integral, Real
@@ -298,7 +298,7 @@ class PBGNetClassifier(CertifiedClassifier):
         return TablePreprocessor()
 
     def _route(self) -> str:
-        # Its prior is its posterior, so that no bound through several networks can be smaller than the count.
+        # Its prior is its posterior, so no bound through several networks can be smaller than the count.
         return "held-out" if self._is_ensemble() and self.certificate == "auto" else str(self.certificate)
 
     def _learn(self, table: PreparedTable, seeds: list[int]) -> FitResult:
@@ -379,7 +379,7 @@ class PBGNetClassifier(CertifiedClassifier):
         return None if self.batch_size == "auto" else int(self.batch_size)
 
     def _solver(self) -> Solver:
-        """Return the solver at work: the loss is minimised by Adam alone."""
+        """Return the solver in use: the loss is only minimised with Adam."""
         minimises_bound = not self._is_ensemble() and ALGORITHMS[self.algorithm].minimises_bound
         return SOLVERS[self.solver if minimises_bound else "adam"]
 

@@ -1,4 +1,4 @@
-"""What every certified estimator offers once it is fitted."""
+"""What every certified estimator offers after fitting."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -22,7 +22,7 @@ from pbgnet.exceptions import UncertifiedError
 
 
 class TakesTables:
-    """Tags of estimators that take tables of any types, with gaps."""
+    """Tags of estimators that accept tables of any types, with missing values."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -61,7 +61,7 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
 
     @abstractmethod
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
+        """Return the outputs of the network for rows: shape (n,), or (n, r) for r > 1 outputs."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return how strongly the network favours each class.
@@ -77,7 +77,7 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
         -------
         ndarray of float64, shape (n_samples,), or (n_samples, n_classes) for more than two classes
         """
-        output = self.output(X)  # first, for it says so if nothing was fitted
+        output = self.output(X)  # first, because it raises an error if nothing was fitted
         return self.inputs_.decisions(output)
 
     @property

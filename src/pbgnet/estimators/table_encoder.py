@@ -1,4 +1,4 @@
-"""A table of mixed types as the classifiers of scikit-learn want it, learned from the rows of the fit."""
+"""A table of mixed types in the form that scikit-learn's classifiers need, learned from the fitted rows."""
 
 from typing import Any, Self
 
@@ -26,17 +26,17 @@ ENCODINGS = {
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn a table of mixed types with gaps into an array, in one of `ENCODINGS`.
+    """Turn a table of mixed types with missing values into an array, in one of `ENCODINGS`.
 
-    What a column is, and which categories it has, a `TablePreprocessor` decides on the fitted rows.
+    A `TablePreprocessor` decides on the fitted rows what a column is and which categories it has.
 
     Parameters
     ----------
     encoding : {"standard", "values", "codes"}, default="standard"
-        "standard" for linear classifiers and networks, "values" for trees, "codes" for gradient boosting
-        that knows categories and missing values.
+        "standard" for linear classifiers and networks, "values" for trees, "codes" for gradient boosting that
+        supports categories and missing values.
     preprocessor : TablePreprocessor, default=None
-        Tells numbers from categories, and which of these are rare.
+        Distinguishes numbers from categories, and decides which of these are rare.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Turn rows into an array of float64."""
         check_is_fitted(self)
-        binned = self.preprocessor_.encode(X)  # which finds columns that are missing, and warns
+        binned = self.preprocessor_.encode(X)  # it detects missing columns, and warns
         if self.encoding == "standard":
             return np.asarray(binned.toarray())
         names = [column.name for column in self.preprocessor_.columns_]
@@ -92,7 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _as_values(
     fitted: NumericColumn | CategoricalColumn, column: Column, codes: NDArray[Any], as_codes: bool
 ) -> NDArray[np.float64]:
-    """Return what a column becomes: one output for "codes", else one or more."""
+    """Return what a column becomes: one output for "codes", otherwise one or more."""
     if isinstance(fitted, NumericColumn):
         numbers, _ = finite_numbers(column)
         if as_codes:

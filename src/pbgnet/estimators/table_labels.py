@@ -29,7 +29,7 @@ def check_labels(y: ArrayLike, table: Any) -> NDArray[Any]:
 
 def classes_of(y: NDArray[Any]) -> Classes:
     """Return the classes that labels name, two or more, in ascending order."""
-    label_values(y)  # says what is wrong with labels of several kinds
+    label_values(y)  # says what is wrong with mixed kinds of labels
     # Sorting a million texts takes seconds; a set of them does not.
     found = np.array(sorted(set(y.tolist())), dtype=object) if y.dtype.kind == "O" else np.unique(y)
     if y.dtype.kind != "O":  # numbers may be no classes

@@ -1,4 +1,4 @@
-"""Any classifier of scikit-learn by its name, and with the preprocessing that it wants."""
+"""Any scikit-learn classifier by its name, with the preprocessing that it needs."""
 
 import importlib
 from typing import Any
@@ -35,7 +35,7 @@ MAKERS: dict[str, Any] = {
     "mlp": lambda: MLPClassifier(early_stopping=True, max_iter=500),
 }
 
-# They ask of a number only whether it is larger than another one, so that scaling has no use.
+# They only compare numbers with each other, so scaling has no effect.
 TREES = (
     BaggingClassifier,
     DecisionTreeClassifier,
@@ -44,7 +44,7 @@ TREES = (
     RandomForestClassifier,
 )
 
-# So many codes of a column are left for rare and missing values by gradient boosting, which has `max_bins`.
+# Gradient boosting has `max_bins`; this many codes of a column are reserved for rare and missing values.
 SPARE_CODES = 2
 
 NO_PREPROCESSING = PreprocessingRecord(
@@ -53,9 +53,9 @@ NO_PREPROCESSING = PreprocessingRecord(
 
 
 def make_classifier(name: str, several_labels: bool = False) -> Any:
-    """Make one of `pbgnet.choices.CLASSIFIERS` with its defaults; for several labels, one that takes them.
+    """Make one of `pbgnet.choices.CLASSIFIERS` with its defaults; for several labels, one that supports them.
 
-    Of a classifier that answers with one label there is one for each.
+    If a classifier only answers with one label, there is one classifier for each label.
 
     Examples
     --------
@@ -70,10 +70,10 @@ def make_classifier(name: str, several_labels: bool = False) -> Any:
 
 
 def takes_several_labels(classifier: Any) -> bool:
-    """Whether a classifier can be fitted on a matrix of labels, as far as its tags tell."""
+    """Whether a classifier can be fitted on a matrix of labels, according to its tags."""
     try:
         tags = get_tags(classifier)
-    except (AttributeError, TypeError):  # not one of scikit-learn's kind: its own fit will say
+    except (AttributeError, TypeError):  # not one of scikit-learn's: its own fit will say
         return True
     of_classifier = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     return bool(of_classifier or tags.target_tags.multi_output)
@@ -85,18 +85,18 @@ class FittedClassifier:
     Parameters
     ----------
     classifier : classifier
-        Is cloned.
+        Will be cloned.
     preprocessor : TablePreprocessor, transformer, "passthrough" or None
         As in `HeldOutPipeline`.
     X, y
-        Rows of the fit, as the user has them.
+        The rows to fit on, as the user has them.
     """
 
     def __init__(self, classifier: Any, preprocessor: Any, X: Any, y: Any) -> None:  # noqa: N803
         self.classifier = clone(classifier)
         self.encoder = None if sparse.issparse(X) else _make_encoder(classifier, preprocessor)
         features = X if self.encoder is None else self.encoder.fit_transform(X, y)
-        # Who says None, rather than nothing, wants no column to be a category.
+        # Passing None, rather than nothing, means that no column is a category.
         if (
             isinstance(self.encoder, TableEncoder)
             and self.encoder.encoding == "codes"
@@ -106,7 +106,7 @@ class FittedClassifier:
         self.classifier.fit(features, y)
 
     def features(self, X: Any) -> Any:  # noqa: N803
-        """Return rows as the classifier wants them."""
+        """Return rows in the form that the classifier needs."""
         return X if self.encoder is None else self.encoder.transform(X)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
@@ -139,7 +139,7 @@ class FittedClassifier:
 
 
 def with_seed(classifier: Any, seed: int) -> Any:
-    """Return a copy of a classifier in which everything random that has no seed gets one."""
+    """Return a copy of a classifier in which everything random without a seed gets one."""
     seeded = clone(classifier)
     parameters = seeded.get_params()
     places = [name for name in parameters if name == "random_state" or name.endswith("__random_state")]
@@ -147,14 +147,14 @@ def with_seed(classifier: Any, seed: int) -> Any:
 
 
 def wrong_rows(answers: Any, truth: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows are answered wrong, in any of several labels."""
+    """Return which rows are answered wrongly, in any of several labels."""
     values = answers.toarray() if sparse.issparse(answers) else np.asarray(answers)
     wrong = values != truth
     return np.asarray(wrong if wrong.ndim == 1 else wrong.any(axis=1))
 
 
 def library_of(classifier: Any) -> str:
-    """Return name and version of the library that a classifier is from."""
+    """Return name and version of the library that a classifier comes from."""
     name = type(classifier).__module__.partition(".")[0]
     version = getattr(importlib.import_module(name), "__version__", "of unknown version")
     return f"{'scikit-learn' if name == 'sklearn' else name} {version}"
@@ -166,12 +166,12 @@ def told(classifier: Any) -> str:
 
 
 def _each_label(classifier: Any) -> Any:
-    """Return what is fitted for each of several labels, where that is the same for all; or the classifier."""
+    """Return what is fitted for each of several labels, if it is the same for all; or the classifier."""
     return classifier.estimator if isinstance(classifier, MultiOutputClassifier) else classifier
 
 
 def _make_encoder(classifier: Any, preprocessor: Any) -> Any:
-    """Return what is to be fitted before a classifier; None if it is given the table as it is."""
+    """Return what is fitted before a classifier; None if it receives the table itself."""
     classifier = _each_label(classifier)
     if preprocessor == "passthrough":
         return None

@@ -1,4 +1,4 @@
-"""The paper's experiments and comparisons beyond them: runs, studies, tables, reports; a room for each."""
+"""The paper's experiments and comparisons beyond them: runs, studies, tables and reports."""
 
 from pbgnet.experiments.runs import PaperRows
 from pbgnet.experiments.studies import (

@@ -87,7 +87,7 @@ class OnnxClassifier(ShippedClassifier):
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return G, or -1 and 1 (sign network), of each output; of members their mean."""
+        """Return G, or -1 and 1 (sign network), of each output; for members, their mean."""
         parts = [self._session.run(["decision"], feed)[0] for feed in self._feeds(X)]
         if not parts:
             n_outputs = self.inputs.code.n_outputs
@@ -103,7 +103,7 @@ class OnnxClassifier(ShippedClassifier):
 
     @property
     def exported_network(self) -> ExportedNetwork:
-        """Which network it is, for a certificate that speaks of it alone."""
+        """Which network it is, for a certificate about exactly this one."""
         return self.metadata.exported_network
 
     def _feeds(self, X: Any) -> Iterator[dict[str, NDArray[Any]]]:  # noqa: N803
@@ -121,7 +121,7 @@ class OnnxClassifier(ShippedClassifier):
             yield {name: part for name, part in feed.items() if part.shape[1] > 0}
 
     def _numbers(self, rows: Any) -> NDArray[Any]:
-        """Return rows dense in the precision of the file."""
+        """Return dense rows in the precision of the file."""
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if not np.isfinite(dense).all():
             raise DomainError("The rows contain NaN or infinity. Impute or drop those rows.")
@@ -133,7 +133,7 @@ class OnnxClassifier(ShippedClassifier):
 
 
 def _check_inputs(session: Any, metadata: Metadata) -> None:
-    """Raise `DamagedFileError` unless the graph takes numbers of the precision the file states."""
+    """Raise `DamagedFileError` unless the graph's input has the precision that the file states."""
     stated = metadata.dtype if metadata.inputs.preprocessor is None else NUMBERS_DTYPE.name
     for entry in session.get_inputs():
         found = {"tensor(float)": "float32", "tensor(double)": "float64"}.get(entry.type)

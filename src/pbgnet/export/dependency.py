@@ -1,4 +1,4 @@
-"""The libraries of the format, which are an optional extra, and the error where they are absent."""
+"""The optional libraries for ONNX, and the error if they are missing."""
 
 import importlib
 import re
@@ -12,11 +12,11 @@ OLDEST_RUNTIME = (1, 29)
 
 
 class MissingOnnxError(PBGNetError, ImportError):
-    """An ONNX file is to be written or run, and the library for it is not installed, or is too old."""
+    """The library needed to write or run an ONNX file is not installed, or too old."""
 
 
 def import_onnx() -> Any:
-    """Return the library that writes the files, with its parts loaded."""
+    """Return the library that writes the files, with its submodules loaded."""
     for part in ("onnx.helper", "onnx.numpy_helper", "onnx.checker"):
         _import(part)
     return _import("onnx")
@@ -28,7 +28,7 @@ def import_onnxruntime() -> Any:
 
 
 def check_runtime(runtime: Any, path: object, problem: Exception) -> None:
-    """Raise `MissingOnnxError` for a problem with a whole file if the runtime does not run every file."""
+    """Raise `MissingOnnxError` for a problem with an intact file if the runtime is too old for some files."""
     found = str(runtime.__version__)
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
     if numbers < OLDEST_RUNTIME:

@@ -1,4 +1,4 @@
-"""A thin layer over `onnx.helper`: values have names, and every operation gives a new one."""
+"""A thin layer over `onnx.helper`: values have names, and every operation returns a new one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.export.dependency import import_onnx
 
-# The first set of operators in which texts can be compared.
+# The first operator set in which texts can be compared.
 OLDEST_OPSET = 19
 
 
 def check_opset(opset: object) -> int:
-    """Return the version of the set of operators if the installed library knows it."""
+    """Return the version of the operator set if the installed library knows it."""
     newest = int(import_onnx().defs.onnx_opset_version())
     if isinstance(opset, bool) or not isinstance(opset, int):
         raise DtypeError(f"opset must be a whole number, got {opset!r} of type {type(opset).__name__}.")
@@ -35,7 +35,7 @@ class Graph:
         self._outputs: list[Any] = []
 
     def input(self, name: str, n_columns: int, dtype: Any = None) -> str:
-        """Declare an input of shape (n, n_columns), n left open."""
+        """Declare an input of shape (n, n_columns), for any n."""
         self._inputs.append(self._described(name, dtype, ["n", n_columns]))
         return name
 
@@ -55,7 +55,7 @@ class Graph:
     def store(self, array: NDArray[Any], name: str | None = None) -> str:
         """Store an array of numbers, truth values or texts in its own type."""
         name = name or f"constant_{len(self._constants) + 1}"
-        # Older releases of the library take texts as objects only.
+        # Older releases of the library only accept texts as objects.
         content = array.astype(object) if array.dtype.kind == "U" else array
         self._constants[name] = self._onnx.numpy_helper.from_array(content, name)
         return name

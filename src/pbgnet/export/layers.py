@@ -1,7 +1,7 @@
 """The two networks in ONNX operations: the plain sign network, and the aggregate by its Fourier sum.
 
-Letters are those of ``docs/theory/aggregation.md``. The nodes of every layer are fixed by its weights when
-the file is written, as `pbgnet.aggregation.Fourier` chooses them.
+Letters are those of ``docs/theory/aggregation.md``. The nodes of every layer are derived from its weights
+when the file is written, as in `pbgnet.aggregation.Fourier`.
 """
 
 import functools
@@ -15,10 +15,10 @@ from pbgnet.aggregation import Fourier, FourierNodes, choose_nodes
 from pbgnet.export.graph import Graph
 from pbgnet.networks import AggregatedNetwork, Layer, PatchShape, SignNetwork
 
-# Inputs whose product is written out as a polynomial in their means, so that a matrix product computes it.
+# Number of inputs whose product is written out as a polynomial in their means, for a matrix product.
 GROUP = 4
 
-# erf(x / sqrt 2) is 1 or -1 beyond this, to the last bit; and the truncation error of its own Fourier sum.
+# Beyond this, erf(x / sqrt 2) is 1 or -1 to the last bit; and the truncation error of its own Fourier sum.
 ERF_REACH, ERF_TOLERANCE = 8.5, 1e-17
 
 Complex = tuple[str, str]
@@ -27,8 +27,8 @@ Complex = tuple[str, str]
 def add_network(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork) -> str:
     """Add the output of a network for rows of shape (n, d_0): shape (n,), or (n, r) for r > 1 outputs.
 
-    Networks side by side are members: they are computed together, and the output is the mean of theirs.
-    Values inside have the shape (M, n, m), with M = 1 for a single network.
+    Replicas are members: they are computed together, and the output is their mean. Values inside have the
+    shape (M, n, m), with M = 1 for a single network.
     """
     if isinstance(network, SignNetwork):
         values = _add_sign_layers(graph, x, network)
@@ -41,13 +41,13 @@ def add_network(graph: Graph, x: str, network: AggregatedNetwork | SignNetwork) 
 
 
 def n_members(network: AggregatedNetwork | SignNetwork) -> int | None:
-    """Return the number M of networks whose mean a file answers with; None without an axis for them."""
+    """Return the number M of networks whose mean a file answers with; None without an axis for members."""
     leading = network.architecture.leading
     return leading[0] if leading else None
 
 
 def workspace_per_row(network: AggregatedNetwork | SignNetwork, dtype: torch.dtype) -> int:
-    """Return how many numbers the largest layer holds at once for one row."""
+    """Return how many numbers the largest layer holds simultaneously for one row."""
     count = n_members(network) or 1
     if isinstance(network, SignNetwork):
         sizes = [(count if k else 1) * layer.weight.shape[-1] for k, layer in enumerate(network.layers)]
@@ -62,12 +62,12 @@ def workspace_per_row(network: AggregatedNetwork | SignNetwork, dtype: torch.dty
 def _add_sign_layers(graph: Graph, x: str, network: SignNetwork) -> str:
     """f(x) = sgn(W_L sgn(... sgn(W_1 x))), with sgn 0 = -1 (paper, Eq. 1).
 
-    Lengths of rows do not matter to it, so they are left as they are.
+    The lengths of rows do not matter, so they are left as they are.
     """
     zero, plus, minus = (graph.constant(value) for value in (0.0, 1.0, -1.0))
     values = x
     for k, layer in enumerate(network.layers):
-        # The operation Sign would answer 0 at 0.
+        # The operation Sign would return 0 at 0.
         if k == 0:
             product = _first_product(graph, values, network, unit=False)
         else:
@@ -107,7 +107,7 @@ def _cut(graph: Graph, x: str, patches: PatchShape) -> str:
 
 
 def _cut_size(network: AggregatedNetwork | SignNetwork) -> int:
-    """Numbers of all patches of an image, with their constants."""
+    """Number of values of all patches of an image, with their constants."""
     patches = network.architecture.patches
     return 0 if patches is None else patches.n_positions * (patches.n_inputs + 1)
 
@@ -123,7 +123,7 @@ def _product(graph: Graph, inputs: str, k: int, layer: Layer) -> str:
 
 
 def _stored(graph: Graph, k: int, weight: Tensor) -> str:
-    """The weights as they are, seen with an axis for members: shape (M, m, d)."""
+    """The weights with an axis for members: shape (M, m, d)."""
     stored = graph.constant(weight.numpy(), f"weight_{k}")
     return stored if weight.ndim == 3 else graph.op("Unsqueeze", stored, graph.indices([0]))
 
@@ -137,7 +137,7 @@ def _erf_nodes() -> FourierNodes:
 
 
 def _unit_rows(graph: Graph, rows: str, axis: int = 1) -> str:
-    """Rows over their lengths, by way of the largest entry so that no square overflows or vanishes."""
+    """Rows divided by their lengths, via the largest entry so that no square overflows or underflows."""
     along = graph.indices([axis])
     rows = graph.op("Div", rows, graph.op("ReduceMax", graph.op("Abs", rows), along, keepdims=1))
     squares = graph.op("ReduceSum", graph.op("Mul", rows, rows), along, keepdims=1)
@@ -147,8 +147,8 @@ def _unit_rows(graph: Graph, rows: str, axis: int = 1) -> str:
 def _erf(graph: Graph, value: str) -> str:
     """erf(value / sqrt 2) = E sgn(value + e), e ~ N(0, 1).
 
-    The runtime has no erf in float64, so there it is the Fourier sum of a neuron with one sure input:
-    `(2/pi) sum_k exp(-t_k^2/2) sin(value t_k) / (k + 1/2)`.
+    The runtime has no erf in float64, so there it is computed as the Fourier sum of a neuron with one certain
+    input: `(2/pi) sum_k exp(-t_k^2/2) sin(value t_k) / (k + 1/2)`.
     """
     if graph.dtype == np.float32:
         return graph.op("Erf", graph.op("Div", value, graph.constant(math.sqrt(2))))
@@ -166,9 +166,9 @@ def _fourier_layer(graph: Graph, mean: str, k: int, weight: Tensor) -> str:
     """`(2/pi) sum_k exp(-t_k^2/2) Im prod_i f_i(t_k) / (k + 1/2)`, shape (M, n, d) to (M, n, m).
 
     The factors are f_i(t) = cos(a_i t) + 1j g_i sin(a_i t), for means g and a = w / sqrt(d). Inputs are
-    taken in groups. The product over a group is a polynomial in its means, real in the even monomials and
-    imaginary in the odd ones, whose coefficients depend on the weights alone: a matrix product computes
-    it. The groups are multiplied one after the other, so that memory is O(M n m K) whatever d is.
+    divided into groups. The product over a group is a polynomial in its means, real in the even monomials and
+    imaginary in the odd ones. Its coefficients depend only on the weights, so a matrix product computes it.
+    The groups are multiplied one after the other, so memory is O(M n m K) for any d.
     """
     nodes = _nodes(weight, torch.float32 if graph.dtype == np.float32 else torch.float64)
     nodes = nodes.reshape((-1,))  # of each member
@@ -183,8 +183,8 @@ def _fourier_layer(graph: Graph, mean: str, k: int, weight: Tensor) -> str:
         _coefficients(graph, scaled, nodes, n_groups, size),
         strict=True,
     )
-    # All factors are listed before any product: onnxruntime then computes each when its turn comes. Listed
-    # in turn, they would all be computed first, and wait.
+    # All factors are listed before any product, so onnxruntime computes each when it is needed. If they
+    # alternated with products, all would be computed first and wait.
     factors = [
         (graph.op("MatMul", even, real), graph.op("MatMul", odd, imaginary))
         for (even, odd), (real, imaginary) in groups
@@ -209,10 +209,10 @@ def _monomials(graph: Graph, mean: str, members: int, n_groups: int, size: int) 
 
 
 def _coefficients(graph: Graph, a: str, nodes: FourierNodes, n_groups: int, size: int) -> list[Complex]:
-    """What multiplies the monomials, in their order: shapes (1, M, 2^(size - 1), m K) for each group.
+    """The coefficients of the monomials, in their order: shapes (1, M, 2^(size - 1), m K) for each group.
 
-    From (E + 1j O)(cos + 1j g sin): E cos - g O sin, and O cos + g E sin. They are computed from the
-    weights when a runtime loads the file, which keeps it small.
+    From (E + 1j O)(cos + 1j g sin): E cos - g O sin, and O cos + g E sin. They are computed from the weights
+    when a runtime loads the file, which keeps the file small.
     """
     members = nodes.count.numel()
     shape = graph.indices([n_groups, size, members, -1, 1])
@@ -245,10 +245,10 @@ def _times(graph: Graph, left: Complex, right: Complex) -> Complex:
 
 
 def _weighted_sum(graph: Graph, values: str, nodes: FourierNodes) -> str:
-    """The sum over the nodes, (..., K) to (..., 1), cut to [-1, 1] where the exact value lies.
+    """The sum over the nodes, (..., K) to (..., 1), cut to [-1, 1], the range of the exact value.
 
     Nodes of members take values (M, l, K).
     """
-    # As a matrix of one column: the runtime refuses a vector here if there are no rows.
+    # As a matrix of one column, because the runtime does not accept a vector here if there are no rows.
     sums = graph.op("MatMul", values, graph.constant(nodes.coefficients().numpy()[..., None]))
     return graph.op("Clip", sums, graph.constant(-1.0), graph.constant(1.0))

@@ -1,4 +1,4 @@
-"""What an exported file says of itself: texts beside the graph, readable by every runtime."""
+"""What an exported file says about itself: texts beside the graph, readable by every runtime."""
 
 import hashlib
 import json
@@ -40,29 +40,29 @@ NO_CERTIFICATE = "There is no certificate: nothing is proved about this network.
 
 @dataclass(frozen=True)
 class Metadata:
-    """What stands in a file beside its graph."""
+    """What a file contains beside its graph."""
 
     network: str
     dtype: str
     architecture: str
     inputs: Inputs  # classes, feature names and preprocessor
-    numeric_columns: tuple[str, ...] | None  # columns of the input `x`, where a table is read
+    numeric_columns: tuple[str, ...] | None  # columns of the input `x`, if the input is a table
     text_columns: tuple[str, ...] | None  # and of the input `text`
     missing_text: str | None  # what means "missing" in `text`
-    workspace: int  # numbers the largest layer holds at once for one row
+    workspace: int  # numbers the largest layer holds simultaneously for one row
     weights_fingerprint: str  # of the weights in the file; in float64 that of the certificate's posterior
     covers: str  # what the certificate says about this file, and what it does not
-    statement: str  # of the certificate; this and what follows are empty without one
+    statement: str  # of the certificate; empty without one, like what follows
     seal: str
     certificate: str  # as JSON
 
     @property
     def exported_network(self) -> ExportedNetwork:
-        """What a certificate of this very network states about it."""
+        """What a certificate of exactly this network states about it."""
         return ExportedNetwork(self.network, self.dtype, self.weights_fingerprint, self.inputs.fingerprint())
 
     def to_texts(self) -> dict[str, str]:
-        """Return the entries of the file; the seal of the file is still to be set."""
+        """Return the entries of the file; its seal has not been set yet."""
         content = self.inputs.to_dict()
         return {
             "format": FORMAT,
@@ -87,7 +87,7 @@ class Metadata:
 
     @classmethod
     def from_texts(cls, texts: dict[str, str]) -> Self:
-        """Read the entries of a file; raises `DamagedFileError` for what `to_texts` did not write."""
+        """Read the entries of a file; raise `DamagedFileError` for anything that `to_texts` did not write."""
         found = texts.get("format"), texts.get("format_version")
         if found != (FORMAT, FORMAT_VERSION):
             raise DamagedFileError(
@@ -132,9 +132,9 @@ def coverage(network: str, certificate: Certificate | None) -> str:
 
 
 def seal_file(content: bytes) -> bytes:
-    """Put the fingerprint of a file into the place `Metadata.to_texts` left for it.
+    """Put the fingerprint of a file into the place that `Metadata.to_texts` left for it.
 
-    Like the seal of a certificate it notices damage and changes by hand; it is no security.
+    Like the seal of a certificate, it detects damage and manual changes; it is not a security feature.
     """
     return _with_seal(content, hashlib.sha256(content).hexdigest())
 

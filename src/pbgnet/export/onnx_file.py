@@ -1,4 +1,4 @@
-"""A network becomes one ONNX file: table or rows in, decision and label out, and what is proved about it."""
+"""Write a network as one ONNX file: table or rows in, decision and label out, and what is proved."""
 
 import os
 from pathlib import Path
@@ -53,8 +53,8 @@ def export_onnx(
     Parameters
     ----------
     model : CertifiedModel, AggregatedNetwork or SignNetwork
-        A certified model brings its classes, its preprocessing and its certificate along. A network alone
-        reads rows of numbers and answers with the labels -1 and 1.
+        A certified model includes its classes, its preprocessing and its certificate. A plain network reads
+        rows of numbers and answers with the labels -1 and 1.
     path : path
     network : {"aggregate", "sign"}, optional
         The aggregate G as a Fourier sum, whose sign is the certified vote; or the plain sign network, which
@@ -143,7 +143,7 @@ def _draw(written: AggregatedNetwork | SignNetwork, inputs: Inputs, dtype: str) 
 
 
 def _source(model: object, network: str) -> AggregatedNetwork | SignNetwork:
-    """Return the network to be exported, on the CPU and in float64 where it is an aggregate."""
+    """Return the network to export, on the CPU, and in float64 if it is an aggregate."""
     found: object = model.network if isinstance(model, CertifiedModel) else model
     return certifiable(found) if isinstance(found, AggregatedNetwork) else _check_sign_network(found, network)
 
@@ -167,7 +167,7 @@ def _written(
 
 
 def _check_sign_network(model: object, network: str) -> SignNetwork:
-    """Return what is to be exported if it is one sign network, asked for as such."""
+    """Return the model if it is a sign network, and is to be exported as one."""
     if not isinstance(model, SignNetwork):
         raise DtypeError(
             "Expected a CertifiedModel, an AggregatedNetwork or a SignNetwork, got "
@@ -185,9 +185,9 @@ def _check_sign_network(model: object, network: str) -> SignNetwork:
 
 
 def _add_outputs(graph: Graph, decision: str, inputs: Inputs) -> None:
-    """Add what the network returns, the scores of classes where it has several outputs, and the label.
+    """Add what the network returns, the scores of classes if it has several outputs, and the label.
 
-    Several labels are 0 and 1, a column for each.
+    Several labels are 0 and 1, one column for each.
     """
     labels, code = inputs.classes.array, inputs.code
     graph.output("decision", decision, n_columns=None if code.n_outputs == 1 else code.n_outputs)
@@ -198,7 +198,7 @@ def _add_outputs(graph: Graph, decision: str, inputs: Inputs) -> None:
         return
     if code.n_outputs == 1:
         above = graph.op("Greater", decision, graph.constant(0.0))
-        # The code says which class stands for a positive output.
+        # The code says which class a positive output means.
         labels = labels[np.argsort(code.matrix[:, 0])]
         place = graph.op("Cast", above, to=import_onnx().TensorProto.INT64)
     else:
@@ -209,7 +209,7 @@ def _add_outputs(graph: Graph, decision: str, inputs: Inputs) -> None:
 
 
 def _check_certificate(model: object, certificate: Certificate | None) -> Certificate | None:
-    """Return the certificate to write; one of the file itself must refer to the model's."""
+    """Return the certificate to write; one about the file itself must refer to the model's."""
     own = None
     if isinstance(model, CertifiedModel):
         model.require_own_certificate()
@@ -227,7 +227,7 @@ def _check_certificate(model: object, certificate: Certificate | None) -> Certif
 
 
 def _check_counted(certificate: Certificate, written: ExportedNetwork) -> None:
-    """Raise unless the answers that a certificate counts are those of the network that is written."""
+    """Raise an error unless the certificate counted the answers of the network that is written."""
     subject = certificate.subject
     counted = subject.exported if isinstance(subject, DisagreementSubject) else None
     if counted is None:

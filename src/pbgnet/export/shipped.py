@@ -1,4 +1,4 @@
-"""What the classifiers of networks that ship have in common: from outputs to the user's labels."""
+"""What the classifiers of shipped networks have in common: from outputs to the user's labels."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -10,7 +10,7 @@ from pbgnet.certificates import ExportedNetwork, Inputs
 
 
 class ShippedClassifier(ABC):
-    """A network that answers rows as they were given to fit, and is callable itself.
+    """A network that answers rows as they were passed to fit; the object itself is callable.
 
     Attributes
     ----------
@@ -22,12 +22,12 @@ class ShippedClassifier(ABC):
 
     @abstractmethod
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the network makes of rows.
+        """Return the outputs of the network for rows.
 
         Parameters
         ----------
         X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-            Rows as they were given to fit.
+            Rows as they were passed to fit.
 
         Returns
         -------
@@ -36,17 +36,18 @@ class ShippedClassifier(ABC):
         Raises
         ------
         ShapeError, DtypeError, DomainError
-            For other columns, for what is no number, and for NaN or infinity without a preprocessor.
+            For other columns, for values that are not numbers, and for NaN or infinity without a
+            preprocessor.
         """
 
     @property
     @abstractmethod
     def exported_network(self) -> ExportedNetwork:
-        """Which network it is, for a certificate that speaks of it alone."""
+        """Which network it is, for a certificate about exactly this one."""
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes by scikit-learn's name."""
+        """The classes, under scikit-learn's name."""
         return self.inputs.classes.array
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803

@@ -1,4 +1,4 @@
-"""The sign network of a certified model, run by this package itself."""
+"""The sign network of a certified model, run by pbgnet itself."""
 
 from typing import Any
 
@@ -13,18 +13,18 @@ from pbgnet.networks import SignNetwork, compute_rows, prepare_rows
 from pbgnet.preprocessing import BinnedTable
 from pbgnet.validation import check_finite, check_kind, check_name
 
-# Rows are answered so many at a time: enough for tables of weights to be worth making.
+# Rows are answered this many at a time: enough to make tables of weights worthwhile.
 CHUNK = 1 << 14
 
 
 class SignClassifier(ShippedClassifier):
     """The plain sign network of a certified model, or the mean of one per member, without an ONNX file.
 
-    The network that `export_onnx` writes with ``network="sign"``, for whoever has this package: tables are
-    read as codes, the first layer looks up sums of weights, and above it eight signs at a time are looked up
-    (`pbgnet.kernels`). No certificate covers it by itself; `certify_by_disagreement` does, and a
-    certificate of one holds for the other: their answers are the same, but for rows on which the first layer
-    is within rounding of 0.
+    The network that `export_onnx` writes with ``network="sign"``, for users of pbgnet. Tables are read as
+    codes, the first layer looks up sums of weights, and above it eight signs at a time are looked up
+    (`pbgnet.kernels`). No certificate covers it directly, but `certify_by_disagreement` can certify it. A
+    certificate of one holds for the other: their answers are the same, except for rows on which the first
+    layer is within rounding of 0.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class SignClassifier(ShippedClassifier):
 
     @torch.no_grad()
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return -1 and 1 of each output, of members their mean; see `ShippedClassifier`."""
+        """Return -1 and 1 of each output; for members, their mean; see `ShippedClassifier`."""
         sizes = self.network.architecture
         rows = self.inputs.features(X, sizes.n_features)
         n, output = rows.shape[0], torch.zeros(0, sizes.n_outputs, dtype=torch.float64)
@@ -90,7 +90,7 @@ class SignClassifier(ShippedClassifier):
     def _answers(self, rows: Any) -> torch.Tensor:
         """Answer some rows of an array of any kind: the mean of all members, shape (n, r)."""
         sizes = self.network.architecture
-        if not isinstance(rows, BinnedTable):  # what a preprocessor makes is finite
+        if not isinstance(rows, BinnedTable):  # what a preprocessor returns is finite
             numbers = rows.data if hasattr(rows, "tocsr") else rows
             check_finite("x", torch.from_numpy(np.asarray(numbers)), "Impute or drop such rows.")
         prepared = prepare_rows(

@@ -1,13 +1,13 @@
 """A fitted table preprocessor in ONNX operations, and tables in the form that these read.
 
-Numbers and texts cannot share a tensor, so a table becomes two inputs: `x` with the numeric columns, NaN
-where a value is missing, and `text` with the categorical ones. Columns without a value in the fitted rows
-are left out of both. Numbers are only compared, and in float64 whatever the precision of the file: rounded
-first, one could fall into another bin.
+Numbers and texts cannot share a tensor, so a table becomes two inputs: `x` with the numeric columns, NaN for
+missing values, and `text` with the categorical ones. Columns without a value in the fitted rows are left out
+of both. Numbers are only compared, always in float64: if they were rounded first, one could fall into another
+bin.
 
-The operations are those of the preprocessor: every cell becomes a code, and what codes stand for is looked
-up. Codes are counted through all columns here, as in the arrays of `CodeBook`. Columns stand on the first
-axis until the end, for choosing along the first axis copies whole columns and is many times faster.
+The operations are those of the preprocessor: every cell becomes a code, and the meaning of a code is looked
+up. Codes are numbered through all columns, as in the arrays of `CodeBook`. Columns are on the first axis
+until the end, because selecting along the first axis copies whole columns and is many times faster.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from pbgnet.preprocessing import (
 UNKNOWN = "<unknown>"
 
 NUMBERS_DTYPE = np.dtype(np.float64)
-"""Of the input `x` of a table."""
+"""The type of the input `x` of a table."""
 
 
 def numeric_columns(preprocessor: TablePreprocessor) -> list[NumericColumn]:
@@ -46,7 +46,7 @@ def text_columns(preprocessor: TablePreprocessor) -> list[CategoricalColumn]:
 
 
 def missing_text(preprocessor: TablePreprocessor) -> str:
-    """Return the text that means "missing" in the input `text`: one that is no category."""
+    """Return the text that means "missing" in the input `text`; it is not a category."""
     known = {category for column in text_columns(preprocessor) for category in column.categories}
     return _unlike("<missing>", known)
 
@@ -62,7 +62,7 @@ def add_preprocessing(graph: Graph, preprocessor: TablePreprocessor) -> str:
         parts.append(_number_codes(graph, numeric, [starts[column.name] for column in numeric]))
     if texts:
         text = graph.input("text", len(texts), np.dtype(object))
-        # Along the last axis: along the first, onnxruntime 1.31 copies no more than one text of each row.
+        # Along the last axis: along the first, onnxruntime 1.31 copies only one text of each row.
         for k, column in enumerate(texts):
             values = graph.op("Gather", text, graph.indices([k]), axis=1)
             parts.append(_text_codes(graph, values, column, starts[column.name], missing))
@@ -72,7 +72,7 @@ def add_preprocessing(graph: Graph, preprocessor: TablePreprocessor) -> str:
 
 
 def preprocessing_per_row(preprocessor: TablePreprocessor) -> int:
-    """Return how many numbers the preprocessing holds at once for one row: copies of what comes out."""
+    """Return how many numbers the preprocessing holds simultaneously for one row: copies of its output."""
     return 4 * int(preprocessor.n_features_out_)
 
 
@@ -80,7 +80,7 @@ def read_table(
     X: Any,  # noqa: N803
     preprocessor: TablePreprocessor,
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return the inputs `x` and `text` of a table; raises and warns as the preprocessor does."""
+    """Return the inputs `x` and `text` of a table; errors and warnings are those of the preprocessor."""
     codes = preprocessor.encode(X).codes
     names = [column.name for column in preprocessor.columns_] if column_names(X) is not None else None
     read = list(zip(read_columns(X, names), preprocessor.columns_, strict=True))
@@ -101,9 +101,9 @@ def _coded(preprocessor: TablePreprocessor) -> list[NumericColumn | CategoricalC
 
 
 def _number_codes(graph: Graph, columns: Sequence[NumericColumn], starts: Sequence[int]) -> str:
-    """Count the thresholds up to each number by halving, for all columns at once: codes, shape (c, n)."""
+    """Count the thresholds up to each number by bisection, for all columns together: codes, shape (c, n)."""
     x = graph.op("Transpose", graph.input("x", len(columns), NUMBERS_DTYPE), perm=[1, 0])
-    # Behind the thresholds of each column stands infinity, which no number reaches.
+    # Infinity follows the thresholds of each column; no number reaches it.
     ends = np.cumsum([column.n_bins for column in columns])
     offsets = ends - [column.n_bins for column in columns]
     thresholds = np.concatenate([[*column.thresholds, np.inf] for column in columns])
@@ -121,7 +121,7 @@ def _number_codes(graph: Graph, columns: Sequence[NumericColumn], starts: Sequen
 
 
 def _text_codes(graph: Graph, values: str, column: CategoricalColumn, start: int, missing: str) -> str:
-    """Compare texts (n, 1) with all that have a code of their own, of which one at most is equal: (1, n)."""
+    """Compare texts (n, 1) with all that have a code of their own; at most one is equal: (1, n)."""
     unknown = _unlike(UNKNOWN, set(column.categories))
     texts = [*column.categories, None, unknown]
     *known, otherwise = column.encode(Column(column.name, None, texts))[0].tolist()
@@ -167,10 +167,10 @@ def _as_numbers(graph: Graph, truth: str) -> str:
 
 
 def _code_texts(column: CategoricalColumn, missing: str) -> NDArray[Any]:
-    """Return a text that has each code of a column: its category, or one that is none."""
+    """Return a text for each code of a column: its category, or a text that is not one."""
     unknown = _unlike(UNKNOWN, {*column.categories, missing})
     texts = [*column.categories, *[unknown] * column.rare, *[missing] * column.missing]
-    # What has no output: with rare ones in the fitted rows a missing value alone, else unknown ones as well.
+    # Codes without an output: if there were rare values in the fitted rows only missing, else also unknown.
     return np.array([*texts, missing if column.rare else unknown], dtype=object)
 
 

@@ -1,16 +1,16 @@
-r"""Capital that is spread over bets and the rows at which they begin: one test for early and late changes.
+r"""Capital spread over bets and over the rows at which they begin: one test for early and late changes.
 
-A bet multiplies its capital with a factor at each row whose expectation, given the past, is at most 1 while
-what is tested holds. One unit of capital is divided beforehand: a share `START_SHARE` goes to the bets at the
-first row, the rest waits, and goes to them little by little, :math:`w_s` of it before row s. What row t has
-made of all of it,
+At each row, a bet multiplies its capital by a factor whose expectation, given the past, is at most 1 if the
+tested hypothesis is true. One unit of capital is divided beforehand: a share `START_SHARE` goes to the bets
+at the first row. The rest waits and goes to them gradually, :math:`w_s` of it before row s. After row t, all
+of it together,
 
 .. math:: E_t = g_t + \sum_j \frac1J \sum_{s \le t} w_s \prod_{i=s}^{t} f_{ij},
 
-has expectation at most 1 at any time chosen while looking on, and exceeds 1 / alpha ever with probability at
-most alpha (Ville). Here `g_t`, what still waits after t rows, falls as the inverse root of t: whatever was
-lost before a change, something was left to bet on it. All that began with one bet is one number, so that
-nothing but J numbers has to be kept.
+has expectation at most 1 at any time, even if that time is chosen while watching, and the probability that it
+ever exceeds 1 / alpha is at most alpha (Ville). Here `g_t`, the part still waiting after t rows, falls like
+the inverse square root of t: whatever was lost before a change, something is left to bet on it. All capital
+of one bet is a single number, so only J numbers need to be kept.
 """
 
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.records import Count, Limits, Record
 
-# Measured (docs/reference/monitoring.md): more at the first row finds changes of the first hundreds of rows a
-# little sooner, less those that come after thousands of rows; between 0.5 and 0.75 it hardly matters.
+# Measured (docs/reference/monitoring.md): a larger share finds changes within the first hundreds of rows
+# slightly sooner, a smaller one changes after thousands of rows. Between 0.5 and 0.75 it hardly matters.
 START_SHARE = 0.7
 
-# After so many rows seven tenths of what waits still waits, after nine times as many a third.
+# After this many rows, 70 % of the waiting capital still waits; after nine times as many, a third.
 WAITING_ROWS = 1000.0
 
 CHUNK = 1 << 16
-"""Rows of one pass: it bounds the memory, and the rounding error of a running sum."""
+"""Rows processed in one pass, which limits the memory and the rounding error of a running sum."""
 
 
 def waiting_share(rows: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of the capital that no bet has got after so many rows.
+    """Return the share of the capital that still waits after this many rows.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Accounts(Record):
         Parameters
         ----------
         log_factors : ndarray, shape (n, J)
-            Of each row and bet: the logarithm of the factor, finite and rounded down.
+            For each row and bet, the logarithm of the factor, finite and rounded down.
         """
         rows, capital = self.rows, np.array(self.log_capital)
         told = np.empty(len(log_factors))
@@ -101,8 +101,8 @@ def _advance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the capital of each bet after some rows, and the logarithm of all capital after each.
 
-    With L the running sum of the logarithms, what began at s is worth `w_s exp(L_t - L_{s-1})` at t: a
-    running sum of `w_s exp(-L_{s-1})`, which is taken of logarithms, times `exp(L_t)`.
+    With L the running sum of the logarithms, what began at s is worth `w_s exp(L_t - L_{s-1})` at t:
+    `exp(L_t)` times a running sum of `w_s exp(-L_{s-1})`, which is computed with logarithms.
     """
     n, n_bets = log_factors.shape
     waiting = waiting_share(np.arange(rows, rows + n + 1))
@@ -112,7 +112,7 @@ def _advance(
     terms = np.log(begun / n_bets)[:, None] - before
     if capital.size:
         terms[0] = np.logaddexp(terms[0], capital)
-    # A running sum of n terms errs by n units of its largest, and a running sum of logarithms by a few more.
+    # The error of a running sum of n terms is n units of its largest, and of logarithms a few more.
     slack = (n + 16) * 2.0**-52 * (1.0 + float(np.abs(sums).max(initial=0.0)) + float(np.abs(terms).max()))
     held = sums + np.logaddexp.accumulate(terms, axis=0) - slack
     top = np.maximum(held.max(axis=1), np.log(waiting[1:]))

@@ -1,7 +1,7 @@
-"""A test of change: whether new rows can still be told from those that were certified, without any label.
+"""A test of change: whether new rows still look like the certified rows, without any label.
 
-It is a test of change, not of error: rows may change without one more error, and errors may become more
-frequent where no column changes. It says where to look, and that labels are due.
+It tests for change, not for errors: rows may change without causing more errors, and errors may become more
+frequent without a visible change. It says where to look, and that labels are due.
 """
 
 import math
@@ -22,7 +22,7 @@ from pbgnet.preprocessing import DateColumn, TablePreprocessor, coded
 from pbgnet.records import Count, Limits, OpenProbability, PositiveCount, Record, Seed, read_keys
 
 MOST_BINS = 12
-"""Bins of a column of numbers, and categories of one of words, at most."""
+"""Most bins of a column of numbers, and most categories of a text column."""
 
 FEWEST_REFERENCE_ROWS = 2
 
@@ -31,13 +31,13 @@ Cells = Annotated[tuple[float, ...], Limits(longest=N_CELLS)]
 
 @dataclass(frozen=True)
 class WatchedColumn(Record):
-    """What the new values of a column have brought against their being like those of the reference rows.
+    """The evidence that the new values of a column differ from those of the reference rows.
 
     Attributes
     ----------
     name : str
     counts : tuple of int
-        Values of each bin so far, reference rows included.
+        Number of values in each bin so far, reference rows included.
     recent : tuple of tuple of float
         Recent conformal places by cell, for each memory.
     accounts : Accounts
@@ -75,7 +75,7 @@ class WatchedColumn(Record):
 
 @dataclass(frozen=True)
 class ChangeState(Record):
-    """All of a change detector but its bins, as JSON has it."""
+    """The state of a change detector, except for its bins, in its JSON form."""
 
     alpha: OpenProbability
     seed: Seed
@@ -236,12 +236,12 @@ class ChangeDetector:
         return tuple(column.name for column in ordered if column.highest >= enough)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON-able values."""
+        """Return everything as plain values for JSON."""
         return {"bins": self._bins.to_dict(), "state": self._state.to_dict()}
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        """Read what `to_dict` returned; raise `DamagedFileError` for anything else."""
         content = read_keys(data, ["bins", "state"], "change")
         made = cls.__new__(cls)
         made._bins = TablePreprocessor.from_dict(content["bins"])
@@ -256,15 +256,15 @@ class ChangeDetector:
 
 
 def _fit_bins(columns: NamedColumns) -> TablePreprocessor:
-    """Fix bins and categories on some rows; a value missing later has a bin of its own in any case.
+    """Fix bins and categories on some rows; missing values always have their own bin.
 
-    A column without any value there, or one that names the rows, cannot be compared.
+    A column without any value, or one that identifies rows, cannot be compared.
     """
     if not columns.columns:
         raise OptionError("There are no columns to compare: pass rows or further columns.")
     bins = TablePreprocessor(max_bins=MOST_BINS, max_categories=MOST_BINS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PBGNetWarning)  # of what is left out, which was told in training
+        warnings.simplefilter("ignore", PBGNetWarning)  # about columns left out, which training has reported
         memory = bins.fit(columns).to_dict()
     memory["columns"] = [column for column in memory["columns"] if column["kind"] not in ("empty", "id")]
     for column in memory["columns"]:
@@ -277,12 +277,12 @@ def _fit_bins(columns: NamedColumns) -> TablePreprocessor:
 def _codes(bins: TablePreprocessor, columns: NamedColumns) -> NDArray[np.int64]:
     """Return the bin of each value: shape (n, c)."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PBGNetWarning)  # values that no bin knows have one of their own
+        warnings.simplefilter("ignore", PBGNetWarning)  # unknown values have their own bin
         return np.asarray(bins.encode(columns).codes, dtype=np.int64)
 
 
 def _coded_names(bins: TablePreprocessor) -> list[str]:
-    """Return the name of each column of codes; of a date with the part it is."""
+    """Return the name of each column of codes; for a date, with the part of the date."""
     names: list[str] = []
     for column in bins.columns_:
         if isinstance(column, DateColumn):
@@ -293,7 +293,7 @@ def _coded_names(bins: TablePreprocessor) -> list[str]:
 
 
 def _lots(seed: int, first_row: int, n_rows: int, n_columns: int) -> NDArray[np.float64]:
-    """Return the lots of some rows, always the same for a row: shape (n_rows, n_columns)."""
+    """Return the random numbers of some rows, always the same for a row: shape (n_rows, n_columns)."""
     steps = -(-n_columns // 4)  # this generator advances by four numbers
     generator = np.random.Philox(key=seed)
     generator.advance(first_row * steps)

@@ -1,4 +1,4 @@
-"""The course of a monitor, drawn: error rates within their limits, and e-values on a logarithmic scale."""
+"""Charts of a monitor's history: error rates within their limits, and e-values on a logarithmic scale."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ WIDTH, HEIGHT = 460, 270
 LEFT, RIGHT, TOP, BOTTOM = 52, 452, 24, 226
 
 LEAST_E = 1e-4
-"""Smaller e-values are drawn as this one: there all is well."""
+"""Smaller e-values are drawn as this one: there is no evidence of a problem."""
 
 MOST_E = 1e8
 
@@ -100,7 +100,7 @@ def _rows_axis(n_rows: int) -> Axis:
 
 
 def _percent_lines(axis: Axis) -> list[Mark]:
-    """Return lines across at the ticks of an error rate, in percent."""
+    """Return horizontal lines at the ticks of an error rate, in percent."""
     marks = []
     for tick in axis.ticks(4):
         y = axis(tick)
@@ -122,7 +122,7 @@ def _points(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _alarm(across: Axis, row: int | None) -> list[Mark]:
-    """Return an upright line where the alarm was raised, with its row beside it."""
+    """Return a vertical line where the alarm was raised, labelled with its row."""
     if row is None:
         return []
     x = across(row)
@@ -135,6 +135,6 @@ def _alarm(across: Axis, row: int | None) -> list[Mark]:
 
 
 def _below(across: Axis, text: str) -> list[Mark]:
-    """Return the numbers below a chart, and what they count."""
+    """Return the numbers below a chart, and a label that says what they count."""
     marks = [label(across(t), BOTTOM + 18, f"{t:,.0f}", "tick", "middle") for t in across.ticks(4)]
     return [*marks, label((LEFT + RIGHT) / 2, BOTTOM + 38, text, "tick", "middle")]

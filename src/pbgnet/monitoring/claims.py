@@ -1,4 +1,4 @@
-"""The claims of a certificate that are watched, each with its own rows, bound and share of alpha."""
+"""The claims of a certificate that are monitored, each with its own rows, bound and share of alpha."""
 
 import math
 from collections.abc import Iterable
@@ -17,19 +17,19 @@ from pbgnet.monitoring.trail import NO_POINTS, Trail
 from pbgnet.records import Count, PositiveCount, Probability, Record
 
 OVERALL_SHARE = 0.5
-"""Share of alpha of the error rates over all rows, and all answered ones, where there are others besides."""
+"""Share of alpha for the error rates over all rows, and all answered rows, if there are other claims."""
 
 ROUND_DIGITS = 5
-"""A percentage of so few signs was asked for: as a double it may lie above itself, and be rounded up."""
+"""A percentage with so few digits was chosen by a person: its double may be above it and round up."""
 
 RECENT_ROWS = 500
-"""The present error rate is that of so many of the last rows, or a few more."""
+"""The present error rate covers this many of the last rows, or slightly more."""
 
 
 class RecentRate(NamedTuple):
-    """The error rate of the last rows, with limits that hold at all times at once.
+    """The error rate of the last rows, with limits that hold at all times simultaneously.
 
-    What is limited is the mean of the probabilities, given the past, that each of these rows is wrong.
+    The limits are for the mean of the probabilities, given the past, that each of these rows is wrong.
     """
 
     first_row: int
@@ -41,18 +41,18 @@ class RecentRate(NamedTuple):
 
 @dataclass(frozen=True)
 class WatchedClaim(Record):
-    """A bound on an error rate, and what the rows it speaks of have brought against it.
+    """A bound on an error rate, and the evidence of its rows against it.
 
     Attributes
     ----------
     bound : float
-        What is claimed.
+        The claimed bound.
     share : float
         Its share of alpha.
     given_class, group : str or None
-        Which rows it speaks of: those of a class, or of a group, as Python writes them; None for all.
+        Which rows it is about: those of a class or of a group, as Python writes them; None for all.
     answered : bool
-        Whether it speaks of answered rows alone.
+        Whether it is only about answered rows.
     n_errors : int
     alarm_row : int or None
         After how many of its rows the alarm was raised.
@@ -72,7 +72,7 @@ class WatchedClaim(Record):
 
     @property
     def rows_meant(self) -> str:
-        """Which rows are meant, in words; nothing for all."""
+        """The rows it is about, in words; empty for all rows."""
         if self.given_class is not None:
             return f" in class {self.given_class}"
         if self.answered:
@@ -81,13 +81,13 @@ class WatchedClaim(Record):
 
     @property
     def bound_text(self) -> str:
-        """The bound in percent, rounded up; a round number, which was asked for, as it is."""
+        """The bound in percent, rounded up; a round number chosen by a person is left as it is."""
         asked = percent(self.bound)
         return asked if len(asked) <= ROUND_DIGITS else percent_up(self.bound)
 
     @property
     def identity(self) -> tuple[float, float, str | None, str | None, bool]:
-        """What is claimed of which rows, at which share."""
+        """What is claimed about which rows, at which share of alpha."""
         return self.bound, self.share, self.given_class, self.group, self.answered
 
     @property
@@ -107,7 +107,7 @@ class WatchedClaim(Record):
     def concerns(
         self, truth: NDArray[np.object_], groups: NDArray[np.object_] | None, answered: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Return which rows it speaks of, given the names of their classes and groups."""
+        """Return which rows it is about, given the names of their classes and groups."""
         if self.answered:
             return answered
         if self.given_class is not None:
@@ -117,7 +117,7 @@ class WatchedClaim(Record):
         return np.ones(len(truth), dtype=bool)
 
     def after(self, errors: NDArray[np.bool_], alpha: float) -> "WatchedClaim":
-        """Return the claim after further rows of its own."""
+        """Return the claim after further rows that it is about."""
         if not errors.size:
             return self
         accounts, log_e = self.accounts.after(error_log_factors(errors, self.bound))
@@ -132,7 +132,7 @@ class WatchedClaim(Record):
         )
 
     def course(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return rows, errors and logarithm of the e-value at all points that are kept, the last row too."""
+        """Return rows, errors and logarithm of the e-value at all stored points, including the last row."""
         points = (self.trail.rows, np.array(self.trail.errors, dtype=np.int64), np.array(self.trail.log_e))
         last = (self.n_rows, self.n_errors, self.log_e)
         if self.n_rows in (0, *points[0][-1:]):
@@ -141,10 +141,10 @@ class WatchedClaim(Record):
         return rows, errors, log_e
 
     def recent_rates(self, alpha: float) -> list[RecentRate]:
-        """Return the error rate of the latest rows at each point of the course, with its limits.
+        """Return the error rate of the latest rows at each stored point, with its limits.
 
-        The latest rows are all since the last beginning that is at least `RECENT_ROWS` rows back, or since
-        the first row: no single ones, for their error rate could not be told.
+        The latest rows are all rows since the last starting point that is at least `RECENT_ROWS` rows back,
+        or since the first row. The error rate of single rows could not be determined.
         """
         rows, errors, _ = self.course()
         begins = rows % START_EVERY == 0
@@ -158,11 +158,11 @@ class WatchedClaim(Record):
 
 
 def watched_claims(certificate: Certificate) -> tuple[WatchedClaim, ...]:
-    """Return what is watched of a certificate: its bounds on error rates, of all rows, classes and groups.
+    """Return what is monitored: the certificate's bounds on error rates, over all rows, classes and groups.
 
-    Where there are classes or groups they share half of alpha, and the error rates over all rows, and all
-    answered ones, the other half. A bound of 1 says nothing, and is not watched; nor are cells of the
-    confusion matrix, lower limits, and the share of rows that are answered.
+    If there are classes or groups, they share half of alpha, and the error rates over all rows and all
+    answered rows share the other half. A bound of 1 says nothing and is not monitored. Neither are cells of
+    the confusion matrix, lower limits, and the share of rows that are answered.
     """
     if certificate.of_labels:
         raise OptionError(

@@ -1,11 +1,10 @@
 r"""Conformal p-values of binned values, and bets against their being uniform.
 
-If reference rows and new ones are exchangeable, the place of a new value among all that came before, ties
-broken by lot, is uniform and independent of the earlier places (Vovk et al. 2003): whatever the distribution,
-and whatever bins were fixed beforehand. A bet divides [0, 1] into cells and pays in each what the recent
-share of places there was, times the number of cells, which has mean 1 for a uniform place. Who bets so grows
-rich where the places keep to some cells: where values come that were rare, or no more those that were
-frequent.
+If reference rows and new rows are exchangeable, the place of a new value among all earlier ones, with ties
+broken at random, is uniform and independent of the earlier places (Vovk et al. 2003), for any distribution
+and any bins that were fixed beforehand. A bet divides [0, 1] into cells and pays in each cell the recent
+share of places there, times the number of cells. For a uniform place this has mean 1. The bet wins if places
+concentrate in some cells: if values come that were rare, or no longer those that were frequent.
 """
 
 import numpy as np
@@ -16,10 +15,10 @@ N_CELLS = 8
 """Cells of [0, 1] in which places are counted."""
 
 MEMORIES = (100.0, 1000.0)
-"""After so many rows a place counts 1 / e of what it did: one bet for each."""
+"""After this many rows, the weight of a place has fallen to 1 / e: one bet for each."""
 
 PRIOR_WEIGHT = 2.0
-"""Places that each cell is thought to have had before the first: so much a bet distrusts few places."""
+"""Number of places that each cell is assumed to have had at first, so a bet does not rely on few places."""
 
 CHUNK = 1 << 14
 
@@ -34,9 +33,9 @@ def conformal_places(
     codes : ndarray of int, shape (n,)
         Bin of each new value.
     counts : ndarray of int, shape (C,)
-        How many values before the first of them fell into each bin: of reference rows and of new ones.
+        Number of earlier values in each bin, of reference rows and new rows.
     lots : ndarray, shape (n,)
-        Uniform in [0, 1), drawn independently of all else: they break ties.
+        Uniform in [0, 1) and independent of everything else; they break ties.
 
     Examples
     --------
@@ -69,7 +68,7 @@ def place_log_factors(
     ----------
     places : ndarray, shape (n,)
     recent : ndarray, shape (M, K)
-        What each cell had before the first, for each of `MEMORIES`: the older a place, the less it counts.
+        The weight of each cell before the first place, for each of `MEMORIES`: older places count less.
 
     Returns
     -------
@@ -85,7 +84,7 @@ def place_log_factors(
         until, _ = lfilter([1.0], [1.0, -keep], ones, axis=0, zi=keep * recent[k][None])
         before = np.vstack([recent[k][None], until[:-1]])
         share = (PRIOR_WEIGHT + before) / (N_CELLS * PRIOR_WEIGHT + before.sum(axis=1, keepdims=True))
-        # As computed, shares may sum to a little more than 1.
+        # As computed, the shares may sum to slightly more than 1.
         log_factors[:, k] = np.log(N_CELLS * share[np.arange(len(cells)), cells]) - 2.0**-44
         after[k] = until[-1]
     return log_factors, after

@@ -1,8 +1,8 @@
 """Bets against "each row is wrong with probability at most B, given the past".
 
-A bet on the rate q > B has the factor q / B at an error and (1 - q) / (1 - B) at a right answer: the ratio of
-two likelihoods. Its expectation is at most 1 for every probability up to B, whatever it depends on. The best
-q is the error rate there really is, which nobody knows; so several are betted on, by their odds.
+A bet on the rate q > B has the factor q / B for an error and (1 - q) / (1 - B) for a right answer: a
+likelihood ratio. Its expectation is at most 1 for every probability up to B, whatever that depends on. The
+best q is the true error rate, which is unknown, so there are bets on several, given by their odds.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ ODDS = (1.5, 2.5, 5.0, 12.0)
 """Odds of an error that are bet on, as multiples of those of the bound (docs/reference/monitoring.md)."""
 
 SMALLEST_BOUND = 1e-9
-"""A smaller bound is tested as this one: a little less than what is claimed, and finite."""
+"""A smaller bound is tested as this one, which keeps the factors finite."""
 
 
 def error_log_factors(errors: NDArray[np.bool_], bound: float) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Lists of labels, ids or groups in whatever form they come, and what is missing in them."""
+"""Labels, ids or groups in any form, and which of them are missing."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from pbgnet.validation import check_readable
 
 
 def values_of(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return a list, array or column as an array with one axis; texts and mixed values as objects."""
+    """Return a list, array or column as a one-dimensional array; texts and mixed values as objects."""
     check_readable(name, values)
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):

@@ -1,4 +1,4 @@
-"""Which rows were counted already, told by their ids: 64 bits of each are kept."""
+"""Which rows were already counted, recognised by their ids: 64 bits of each are kept."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ from pbgnet.monitoring.gaps import gaps_of, values_of
 
 
 def id_texts(ids: ArrayLike, n_rows: int | None = None) -> list[str]:
-    """Return ids as texts: as many as there are rows, where that is said, none missing, none twice.
+    """Return ids as texts: one for each row if the number is given, none missing, none twice.
 
     Examples
     --------
@@ -41,18 +41,18 @@ def id_fingerprints(texts: list[str]) -> NDArray[np.uint64]:
 
 
 def joined(seen: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return fingerprints and further ones together, each once, in rising order."""
+    """Return all fingerprints of both arrays, each once, in increasing order."""
     both = np.sort(np.concatenate([seen, others]))
     return both[np.append(True, both[1:] != both[:-1])] if both.size else both
 
 
 def write_fingerprints(seen: NDArray[np.uint64]) -> str:
-    """Return fingerprints, in rising order, as a text."""
+    """Return fingerprints, in increasing order, as a text."""
     return base64.b64encode(seen.astype("<u8").tobytes()).decode("ascii")
 
 
 def read_fingerprints(text: str) -> NDArray[np.uint64]:
-    """Read what `write_fingerprints` returned; raises `DamagedFileError` for anything else."""
+    """Read what `write_fingerprints` returned; raise `DamagedFileError` for anything else."""
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -66,7 +66,7 @@ def read_fingerprints(text: str) -> NDArray[np.uint64]:
 
 
 def are_among(wanted: NDArray[np.uint64], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which fingerprints are among others, which rise."""
+    """Return which fingerprints are among others, which are sorted."""
     if not seen.size:
         return np.zeros(wanted.size, dtype=bool)
     places: NDArray[Any] = np.minimum(np.searchsorted(seen, wanted), seen.size - 1)

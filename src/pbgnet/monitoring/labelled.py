@@ -1,6 +1,6 @@
-"""Rows as they are given to a monitor, sorted: those that count now, that wait, and that are passed over.
+"""Rows given to a monitor, divided into those that count now, those that wait, and those that are skipped.
 
-Nothing is changed here: a `Sorted` says what would be, and the monitor makes it so when all is well.
+Nothing is changed here: a `Sorted` says what would happen, and the monitor does it if there is no error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ from pbgnet.monitoring.gaps import gaps_of, values_of
 from pbgnet.monitoring.ids import are_among, id_fingerprints, id_texts
 
 MISSING = ("error", "pending", "drop")
-"""What becomes of a row without a label: an error, kept until its label comes, or passed over."""
+"""What to do with a row without a label: raise an error, keep it until its label arrives, or skip it."""
 
 NO_ANSWER = "not answered"
-"""What stands for the answer of a row that was left unanswered; texts are written in quotes."""
+"""Stands for the answer of a row that was left unanswered; texts are written in quotes."""
 
 UNKNOWN_CLASS = "The certificate has no such class: correct the label, or drop the row."
 
 REPEATED = ("error", "skip")
-"""What becomes of a row whose id was counted already."""
+"""What to do with a row whose id was already counted."""
 
 
 class WaitingRow(NamedTuple):
-    """The answer to a row whose label has not come, as Python writes it, its group, and if it was told."""
+    """The answer to a row that still has no label, as Python writes it, its group, and if it was answered."""
 
     answer: str
     group: str | None
@@ -37,15 +37,15 @@ class WaitingRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
-    """Rows as given, read and checked each by itself.
+    """Rows as given, each read and checked on its own.
 
     Attributes
     ----------
     truth, answers : ndarray of object, shape (n,)
-        Labels and answers as Python writes them; None where there are none.
+        Labels and answers as Python writes them; None if missing.
     groups : ndarray of object, shape (n,), or None
     answered : ndarray of bool, shape (n,)
-        Which rows were answered; all, where nothing else is said.
+        Which rows were answered; by default all.
     ids : list of str or None
     """
 
@@ -61,21 +61,21 @@ class GivenRows:
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
-    """What rows would do.
+    """What would happen to rows.
 
     Attributes
     ----------
     truth, answers : ndarray of object, shape (m,)
-        Of the rows that count now, in their order; with `groups`, where there are such.
+        The rows that count now, in their order; with `groups`, if there are any.
     answered : ndarray of bool, shape (m,)
     fingerprints : ndarray of uint64
-        Of their ids, where they have such.
+        Fingerprints of their ids, if they have ids.
     completed : list of str
-        Ids that waited until now.
+        Ids of rows that were waiting until now.
     waiting : dict
-        Rows that wait from now on, by their ids.
+        Rows that wait from now on, by id.
     n_dropped, n_skipped : int
-        Rows without a label, and rows counted before, that were passed over.
+        Rows without a label, and rows that were already counted, that are skipped.
     """
 
     truth: NDArray[Any]
@@ -90,7 +90,7 @@ class Sorted:
 
     @property
     def errors(self) -> NDArray[np.bool_]:
-        """Which rows are wrong; one whose answer nobody knows, because it was left unanswered, is not."""
+        """Which rows are wrong; an unanswered row whose answer is unknown counts as right."""
         return np.asarray((self.truth != self.answers) & (self.answers != NO_ANSWER), dtype=bool)
 
 
@@ -102,7 +102,7 @@ def read_rows(
     answered: ArrayLike | None,
     classes: Classes | None,
 ) -> GivenRows:
-    """Read what was given to `Monitor.update`; wrong labels, and lists that do not fit, raise."""
+    """Read the arguments of `Monitor.update`; wrong labels and lists of different lengths raise an error."""
     truth = values_of("y_true", y_true)
     names = None if ids is None else id_texts(ids, len(truth))
     if y_pred is None and names is None:
@@ -136,7 +136,7 @@ def sort_rows(
     missing: str,
     repeated: str,
 ) -> Sorted:
-    """Sort rows, given those that wait and the fingerprints of those that were counted."""
+    """Divide rows, given those that wait and the fingerprints of those already counted."""
     gaps = _are_none(given.truth)
     answers, groups = given.answers.copy(), None if given.groups is None else given.groups.copy()
     answered = given.answered.copy()
@@ -193,7 +193,7 @@ def _recall(
     answered: NDArray[np.bool_],
     groups: NDArray[Any] | None,
 ) -> NDArray[Any] | None:
-    """Put the answers and groups of rows that waited in their places; raise where others are given now."""
+    """Insert the answers and groups of rows that waited; raise an error if different ones are given now."""
     for row in np.flatnonzero(waited).tolist():
         known = waiting[ids[row]]
         if answers[row] not in (None, known.answer):
@@ -210,7 +210,7 @@ def _recall(
 
 
 def _check_gaps(gaps: NDArray[np.bool_], missing: str, ids: Sequence[str] | None) -> None:
-    """Raise where rows without a label cannot be taken."""
+    """Raise an error if rows without a label are not accepted."""
     if not gaps.any():
         return
     first = (
@@ -228,9 +228,9 @@ def _check_gaps(gaps: NDArray[np.bool_], missing: str, ids: Sequence[str] | None
 def _names(
     truth: NDArray[Any], answers: NDArray[Any] | None, classes: Classes | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return labels and answers as Python writes them, None where there are none.
+    """Return labels and answers as Python writes them, None if missing.
 
-    A gap among answers is a row that was left unanswered.
+    A missing answer is a row that was left unanswered.
     """
     lists = [truth] if answers is None else [truth, answers]
     known = [~gaps_of(values) for values in lists]
@@ -249,7 +249,7 @@ def _names(
 
 
 def _without_gaps(values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return what is not missing; objects in the plainest type, as if there had been no gaps."""
+    """Return the values that are not missing; objects in their plainest type, as if nothing were missing."""
     found = values[known]
     if found.dtype.kind != "O":
         return found

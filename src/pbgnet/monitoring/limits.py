@@ -1,23 +1,23 @@
-r"""Limits of an error rate that hold at all times at once, also where the rate changes from row to row.
+r"""Limits of an error rate that hold at all times simultaneously, even if the rate changes from row to row.
 
 Let `p_i` be the probability that row i is wrong, given the past, and `S_t` the number of errors among t rows.
 For every fixed :math:`\lambda`, :math:`\exp(\lambda S_t) / \prod_i (1 + p_i (e^\lambda - 1))` has expectation
-1 at any time. The logarithm is concave, so that it is at least
-:math:`\exp(\lambda S_t - t \ln(1 + \bar p_t (e^\lambda - 1)))` with :math:`\bar p_t` the mean of the p_i: and
-so is the average over several :math:`\lambda`. Values of that mean for which it is above 1 / alpha are
-refuted.
+1 at any time. The logarithm is concave, so it is at least
+:math:`\exp(\lambda S_t - t \ln(1 + \bar p_t (e^\lambda - 1)))`, where :math:`\bar p_t` is the mean of the
+p_i. The same holds for the average over several :math:`\lambda`. Values of that mean for which it is above 1
+/ alpha are refuted.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 TILTS = np.geomspace(0.02, 4.0, 12)
-"""The lambdas: about the best one for 10 to a million rows and rates of one in a thousand up."""
+"""The lambdas: close to the best one for 10 to a million rows and rates from 0.001 up."""
 
 HALVINGS = 60
 
 START_EVERY = 64
-"""A stretch of rows may begin at each multiple of so many rows."""
+"""A stretch of rows may begin at each multiple of this number of rows."""
 
 
 def lower_limit(n_errors: ArrayLike, n_rows: ArrayLike, alpha: ArrayLike) -> NDArray[np.float64]:
@@ -26,9 +26,9 @@ def lower_limit(n_errors: ArrayLike, n_rows: ArrayLike, alpha: ArrayLike) -> NDA
     Parameters
     ----------
     n_errors, n_rows : array_like of int
-        Errors among rows, at one time or several.
+        Errors and rows, at one time or several.
     alpha : array_like of float
-        Probability that any of the limits of one run of rows, at whatever time, is above what it limits.
+        Probability that any of the limits of one sequence of rows, at any time, is too high.
 
     Examples
     --------
@@ -55,17 +55,17 @@ def lower_limit(n_errors: ArrayLike, n_rows: ArrayLike, alpha: ArrayLike) -> NDA
 def rate_limits(
     n_errors: ArrayLike, n_rows: ArrayLike, starts: ArrayLike, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a lower and an upper limit of the error rate of stretches of rows, for all of them at once.
+    """Return a lower and an upper limit of the error rate of stretches of rows, valid for all simultaneously.
 
     Parameters
     ----------
     n_errors, n_rows : array_like of int
-        Of each stretch.
+        Errors and rows of each stretch.
     starts : array_like of int
-        How many rows had come before it: multiples of `START_EVERY`. The probability is shared by the
-        beginnings, k + 1 and k + 2 being the divisors of the k-th: so their sum is 1 however many follow.
+        Number of rows before the stretch: a multiple of `START_EVERY`. The starting points share the
+        probability: the k-th has 1 / ((k + 1) (k + 2)) of it, and these shares sum to 1.
     alpha : float
-        Probability that any limit, above or below, of any stretch, fails at any time.
+        Probability that any limit, upper or lower, of any stretch fails at any time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A certificate in use: labelled rows are held against its bounds, and it is told if one is refuted."""
+"""Monitor a certificate in use: compare labelled rows with its bounds, and report if one is refuted."""
 
 import ast
 import os
@@ -32,10 +32,10 @@ class Taken(NamedTuple):
 
     alarm: bool
     n_counted: int
-    n_completed: int  # of these, rows that had waited for their label
+    n_completed: int  # of these, rows that were waiting for their label
     n_waiting: int  # rows that wait from now on
-    n_dropped: int  # rows without a label that were passed over
-    n_skipped: int  # rows that had been counted before
+    n_dropped: int  # rows without a label that were skipped
+    n_skipped: int  # rows that were already counted
 
 
 class Monitor:
@@ -272,7 +272,7 @@ class Monitor:
 
 
 def _certificate_and_classes(certified: Any, classes: ArrayLike | None) -> tuple[Certificate, Classes | None]:
-    """Return a certificate and all classes there are, as far as they are known."""
+    """Return a certificate and all classes, as far as they are known."""
     owner = certified
     for name in ("certificate", "certificate_"):
         if isinstance(getattr(owner, name, None), Certificate):

@@ -1,4 +1,4 @@
-"""The page of a monitor: what was found, the pictures, and what it proves and what it does not."""
+"""The page of a monitor: what was found, with charts, and what it proves and does not prove."""
 
 import os
 from pathlib import Path
@@ -13,14 +13,14 @@ from pbgnet.monitoring.words import change_sentences, e_value_text, error_senten
 from pbgnet.pages import Chart, render_page, render_picture
 
 MOST_COLUMNS = 12
-"""Of more columns, those with the most evidence are shown."""
+"""Most columns shown; if there are more, those with the most evidence."""
 
 MOST_PARTS = 4
-"""Of more classes and groups, those with rows and the most evidence are drawn; the table has all."""
+"""Most classes and groups drawn; if there are more, those with the most evidence. The table has all."""
 
 
 def render_monitor(monitor: Monitor) -> str:
-    """Return what a monitor has found as one HTML page, with no outside parts and no scripts.
+    """Return what a monitor has found as one HTML page, without external resources or scripts.
 
     Examples
     --------
@@ -50,12 +50,12 @@ def render_monitor(monitor: Monitor) -> str:
 
 
 def write_monitor_page(path: str | os.PathLike[str], monitor: Monitor) -> Path:
-    """Write the page into a file, whole or not at all; see `render_monitor`."""
+    """Write the page to a file, completely or not at all; see `render_monitor`."""
     return write_whole(as_path(path), render_monitor(monitor))
 
 
 def write_monitor_picture(path: str | os.PathLike[str], monitor: Monitor) -> Path:
-    """Write the pictures of a monitor into one SVG file, whole or not at all."""
+    """Write the charts of a monitor to one SVG file, completely or not at all."""
     charts = _charts(monitor.claims[:1], monitor.alpha)
     charts += [] if monitor.change is None else [change_chart(monitor.change)]
     return write_whole(as_path(path), render_picture("Does the certificate still hold?", charts))

@@ -1,4 +1,4 @@
-"""What a monitor keeps between two batches, as JSON: small, read strictly, and of one certificate alone."""
+"""What a monitor keeps between two batches, as JSON: small, read strictly, and tied to one certificate."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SCHEMA, VERSION = "pbgnet-monitor", 1
 
 @dataclass(frozen=True)
 class WaitingRecord(Record):
-    """A row whose label has not come: its id, its answer (as Python writes it), its group, if it was told."""
+    """A row whose label has not arrived: its id, its answer (as Python writes it), its group, if answered."""
 
     id: str
     answer: str
@@ -25,17 +25,17 @@ class WaitingRecord(Record):
 
 @dataclass(frozen=True)
 class MonitorState(Record):
-    """Everything but the test of change, which has a form of its own.
+    """The whole state except for the test of change, which is stored separately.
 
     Attributes
     ----------
     certificate : str
-        Seal of the certificate that is watched.
+        Seal of the monitored certificate.
     alpha : float
     claims : tuple of WatchedClaim
     waiting : tuple of WaitingRecord
     seen : str
-        Fingerprints of the ids of the rows that were counted.
+        Fingerprints of the ids of rows that were counted.
     tables : tuple of str
         Fingerprints of the files that were read as a whole.
     """
@@ -53,11 +53,11 @@ class MonitorState(Record):
 
 
 MOST_WAITING = LONGEST_LIST
-"""So many rows can wait for their labels."""
+"""Most rows that can wait for their labels."""
 
 
 def write_state(state: MonitorState, change: ChangeDetector | None) -> str:
-    """Return all of it as JSON text."""
+    """Return the whole state as JSON text."""
     content = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -68,7 +68,7 @@ def write_state(state: MonitorState, change: ChangeDetector | None) -> str:
 
 
 def read_state(data: Any) -> tuple[MonitorState, ChangeDetector | None]:
-    """Read parsed JSON that `write_state` wrote; raises `DamagedFileError` for anything else."""
+    """Read parsed JSON that `write_state` wrote; raise `DamagedFileError` for anything else."""
     if not isinstance(data, dict) or (data.get("schema"), data.get("version")) != (SCHEMA, VERSION):
         raise DamagedFileError(f"it is not {SCHEMA!r} of version {VERSION}.")
     if "change" not in data:

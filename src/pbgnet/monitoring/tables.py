@@ -1,4 +1,4 @@
-"""Columns of a table and further ones beside them, in one place."""
+"""The columns of a table together with additional columns."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -12,7 +12,7 @@ from pbgnet.validation import check_kind
 
 
 class NamedColumns:
-    """A frame in the least sense: columns by their names, each with one value per row."""
+    """A minimal frame: columns by their names, each with one value per row."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         lengths = {name: count_rows(column) for name, column in values.items()}
@@ -30,7 +30,7 @@ class NamedColumns:
 
     @classmethod
     def of(cls, table: Any, extra: Mapping[str, ArrayLike] | None = None) -> Self:
-        """Return the columns of a table, those of an array being x0, x1 and so on, and further ones."""
+        """Return the columns of a table (x0, x1, ... for an array) and additional ones."""
         values: dict[str, Any] = {}
         if table is not None:
             if hasattr(table, "tocsr"):
@@ -58,7 +58,7 @@ class NamedColumns:
 
 
 def selected(columns: NamedColumns, bins: TablePreprocessor) -> NamedColumns:
-    """Return the columns that bins were fixed for; raises `ShapeError` if one is not there."""
+    """Return the columns that have bins; raise `ShapeError` if one is missing."""
     wanted = [column.name for column in bins.columns_]
     found = [name for name in columns.columns if name in set(wanted)]
     if len(found) < len(wanted):

@@ -1,4 +1,4 @@
-"""The course of a watched error rate, thinned as it grows: what its picture is drawn from."""
+"""The history of a monitored error rate, thinned as it grows: the data of its chart."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from pbgnet.records import Count, Limits, PositiveCount, Record
 
 MOST_POINTS = 400
-"""More are thinned: every second one is kept."""
+"""With more points, every second one is dropped."""
 
 FIRST_SPACING = 4
 
 
 @dataclass(frozen=True)
 class Trail(Record):
-    """Errors and evidence after every so many rows.
+    """Errors and evidence at regular numbers of rows.
 
     Attributes
     ----------
     spacing : int
-        The k-th point, counted from 1, was taken after k times so many rows.
+        The k-th point, counted from 1, was taken after k times this many rows.
     errors : tuple of int
         Number of errors until then.
     log_e : tuple of float
@@ -42,11 +42,11 @@ class Trail(Record):
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """How many rows there were at each point."""
+        """The number of rows at each point."""
         return self.spacing * np.arange(1, len(self.errors) + 1)
 
     def after(self, n_before: int, n_errors: NDArray[np.int64], log_e: NDArray[np.float64]) -> "Trail":
-        """Return the trail after further rows, given the errors until each of them, and its e-value."""
+        """Return the trail after further rows, given the errors up to each of them, and the e-values."""
         n_rows, spacing = n_before + len(n_errors), self.spacing
         while n_rows // spacing > MOST_POINTS:
             spacing *= 2

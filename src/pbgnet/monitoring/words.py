@@ -1,4 +1,4 @@
-"""What a monitor has found, in sentences for everybody."""
+"""What a monitor has found, in plain sentences."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ MOST_COLUMNS = 5
 
 
 def error_sentences(claims: Sequence[WatchedClaim], alpha: float, n_waiting: int) -> list[str]:
-    """Say which bounds are refuted, how often the latest rows were wrong, and what still waits."""
+    """Say which bounds are refuted, how often the latest rows were wrong, and how many rows are waiting."""
     told = [alarm_sentence(claim) for claim in claims if claim.alarm_row is not None]
     overall = claims[0]
     if not overall.n_rows:
@@ -40,7 +40,7 @@ def alarm_sentence(claim: WatchedClaim) -> str:
 
 
 def rate_sentence(rate: RecentRate, n_rows: int, alpha: float) -> str:
-    """Say how often the latest rows were wrong, and within which limits their error rate lies."""
+    """Say how often the latest rows were wrong, and the limits of their error rate."""
     which = f"Of {rows(rate.n_rows)}" if rate.n_rows == n_rows else f"Of the last {rows(rate.n_rows)}"
     return (
         f"{which} with labels {rate.n_errors} {'was' if rate.n_errors == 1 else 'were'} "
@@ -78,7 +78,7 @@ def rows(count: int) -> str:
 
 
 def percent_down(value: float) -> str:
-    """Write a share as a percentage with one decimal, rounded down; with two where it is below 1 %.
+    """Write a share as a percentage with one decimal, rounded down; with two decimals below 1 %.
 
     Examples
     --------
@@ -91,6 +91,6 @@ def percent_down(value: float) -> str:
 
 
 def e_value_text(log_e: float) -> str:
-    """Write an e-value, given its logarithm, in few digits however large it is."""
+    """Write an e-value, given its logarithm, in a few digits, however large it is."""
     exponent = log_e / math.log(10)
     return f"{math.exp(log_e):.3g}" if abs(exponent) < 4 else f"1e{math.floor(exponent):+d}"

@@ -28,28 +28,28 @@ from pbgnet.validation import check_layers
 class AggregatedNetwork(nn.Module):
     """The mean G(x) in [-1, 1] of the paper's tree network over Gaussian weights.
 
-    The posterior is N(weights, I), the prior N(prior_weights, I). With one hidden layer G is the
-    average of the plain sign network itself; with more it is that of the tree (paper, Section 4). With r > 1
-    neurons in the last layer there are r such trees over the same hidden layers, and all that is said of the
-    output of shape (..., n) holds of each of outputs of shape (..., n, r).
+    The posterior is N(weights, I), the prior N(prior_weights, I). With one hidden layer G is the average of
+    the plain sign network itself; with more it is that of the tree (paper, Section 4). With r > 1 neurons in
+    the last layer there are r such trees above the same hidden layers. Everything said about the output of
+    shape (..., n) then holds for each of the outputs of shape (..., n, r).
 
     Parameters
     ----------
     weights : sequence of Tensor, shapes (..., d_k, d_{k-1} + intercept)
         Posterior means, first layer first; copied. Leading axes are replicas: networks side by side.
     prior_weights : sequence of Tensor, optional
-        Prior means, held as buffers; the given weights unless set. Leading axes broadcast.
+        Prior means, held as buffers; by default the given weights. Leading axes broadcast.
     intercept : bool, default=True
-        Whether the last column of each matrix weighs a constant input 1. An intercept is one more
-        weight like the others, noise included, so the theory holds word for word.
+        Whether the last column of each matrix is the weight of a constant input 1. An intercept is a weight
+        like the others, noise included, so the theory holds word for word.
     aggregation : str or Aggregation, default="fourier"
         How the layers above the first are computed.
     members : bool, default=False
-        Whether the last leading axis counts members: networks of which one is drawn first, so that G is the
-        mean of theirs, and the divergence that of their divergences (docs/theory/members.md).
+        Whether the last leading axis counts members. One of these networks is drawn first, so G is the mean
+        of their outputs, and the divergence the mean of their divergences (docs/theory/members.md).
     patches : PatchShape, optional
-        How the first layer cuts examples that are images: then its weights (..., filters, inputs of a patch
-        + 1) are the means of a neuron at every position (docs/theory/convolution.md).
+        How the first layer cuts images. Its weights (..., filters, inputs of a patch + 1) are then the means
+        of a neuron at every position (docs/theory/convolution.md).
 
     Attributes
     ----------
@@ -131,11 +131,11 @@ class AggregatedNetwork(nn.Module):
         return self._stack(self.weights)
 
     def fix_prior(self) -> None:
-        """Make the present weights the prior, as after pre-training."""
+        """Make the current weights the prior, as after pre-training."""
         self._hold_prior(list(self.weights))
 
     def prepare(self, x: Tensor) -> Tensor | PatchRows:
-        """Bring examples of shape (..., n, d_0) to the form `output` works on, once for all epochs."""
+        """Bring examples of shape (..., n, d_0) to the form that `output` needs, once for all epochs."""
         self.architecture.check_examples(x, like=self.weights[0])
         patches = self.architecture.patches
         return unit_rows(x, self.architecture.intercept) if patches is None else PatchRows.of(x, patches)
@@ -145,7 +145,7 @@ class AggregatedNetwork(nn.Module):
         return self.output(self.prepare(x))
 
     def take(self, replicas: Tensor) -> Self:
-        """Return a copy of some of the networks side by side: indices of shape (R,) in the first axis."""
+        """Return a copy of some of the replicas: indices of shape (R,) in the first axis."""
         return type(self)(
             [weight.detach()[replicas] for weight in self.weights],
             [
@@ -160,7 +160,7 @@ class AggregatedNetwork(nn.Module):
 
     @property
     def capturable(self) -> bool:
-        """Whether `output` without checks never waits for a GPU, so that a CUDA graph can hold it."""
+        """Whether `output` without checks never waits for a GPU, so that a CUDA graph can contain it."""
         return len(self.weights) == 1 or self.aggregation.capturable(self.weights[0].device)
 
     def generators(self) -> list[torch.Generator]:
@@ -170,7 +170,7 @@ class AggregatedNetwork(nn.Module):
     def output(self, rows: PreparedRows, *, validate_args: bool = True) -> Tensor:
         """Return G for prepared examples of shape (..., n, d_0 + intercept): shape (..., n) or (..., n, r).
 
-        `validate_args=False` skips the checks of values, which on a GPU wait for the device.
+        `validate_args=False` skips the checks of values, which wait for the device on a GPU.
         """
         first, *rest = self.layers
         values = first.means(rows, validate_args=validate_args)
@@ -183,9 +183,9 @@ class AggregatedNetwork(nn.Module):
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
     ) -> tuple[Tensor, Pullback]:
-        """Return G, unchecked, and what maps a gradient of it to those of the weights; without members.
+        """Return G, unchecked, and what maps a gradient of it to those of the weights; not for members.
 
-        What training calls: the derivatives are written out, which saves the graph of autograd.
+        Training calls it. The derivatives are written out, which avoids an autograd graph.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class AggregatedNetwork(nn.Module):
             Weights to use instead of the network's own.
         """
         given, intercept = self.weights if weights is None else weights, self.architecture.intercept
-        # Detaching costs more than asking, and what training hands over needs none.
+        # Detaching costs more than checking, and what training passes does not need it.
         detached = [w.detach() if w.requires_grad else w for w in given]
         first, *rest = self._stack(detached)
         device, pullbacks = first.weight.device, []
@@ -220,7 +220,8 @@ class AggregatedNetwork(nn.Module):
     def divergence(self, *, validate_args: bool = True) -> Tensor:
         """KL(posterior || prior) of the tree network (Eq. 17), a mean over outputs: float64, shape (...).
 
-        That of members is their mean: one of them is drawn, with the same chances before and after.
+        For members it is the mean of their divergences: one of them is drawn, with the same probabilities in
+        both.
         """
         positions = self.architecture.n_positions
         own = tree_divergence(
@@ -242,8 +243,8 @@ class AggregatedNetwork(nn.Module):
         error = first.error_bound()
         for layer in rest:
             error = layer.error_bound(error)
-        error = error.clamp_max(2.0)  # both outputs lie in [-1, 1]
-        if self.architecture.n_members is not None:  # a mean of M numbers in [-1, 1] errs by M units at most
+        error = error.clamp_max(2.0)  # both outputs are in [-1, 1]
+        if self.architecture.n_members is not None:  # rounding a mean of M numbers: at most M units
             unit = torch.finfo(self.weights[0].dtype).eps
             error = error.mean(dim=-2) + (self.architecture.n_members + 2) * unit
         return self.architecture.as_output(error).clamp_max(2.0)
@@ -251,7 +252,7 @@ class AggregatedNetwork(nn.Module):
     def sign_network(self) -> SignNetwork:
         """Return the plain network f with the posterior means as weights; the bounds do not cover it.
 
-        That of members is a network for each, side by side.
+        For members, each becomes a network of its own, side by side.
         """
         sizes = self.architecture
         return SignNetwork(list(self.weights), intercept=sizes.intercept, patches=sizes.patches)

@@ -1,4 +1,4 @@
-"""Sizes of a network, read off its weight matrices and checked in one place."""
+"""The sizes of a network, derived from its weight matrices and checked in one place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from pbgnet.validation import check_kind, check_layers
 
 @dataclass(frozen=True)
 class Architecture:
-    """What is fixed about a network: its sizes, its intercepts, and how many stand side by side.
+    """What is fixed about a network: its sizes, its intercepts, and the number of replicas.
 
     Attributes
     ----------
     n_features : int
         Number d_0 of inputs, without the constant.
     hidden_layer_sizes : tuple of int
-        Numbers d_1, ..., d_{L-1} of hidden neurons; empty for a linear classifier. The first of a
-        convolution is its filters times its positions.
+        Numbers d_1, ..., d_{L-1} of hidden neurons; empty for a linear classifier. For a convolution the
+        first is filters times positions.
     intercept : bool
         Whether each layer has a constant input.
     replicas : tuple of int
-        Leading axes of the weights, that of the members left out; empty for a single network.
+        Leading axes of the weights, without that of the members; empty for a single network.
     n_outputs : int
         Number r of output neurons, all above the same hidden layers.
     n_members : int or None
-        Number of networks whose mean is the output; None for a network that has no axis for members.
+        Number of networks whose mean is the output; None for a network without an axis for members.
     patches : PatchShape or None
-        How the first layer cuts images; None where it reads whole rows.
+        How the first layer cuts images; None if it reads whole rows.
     """
 
     n_features: int
@@ -49,7 +49,7 @@ class Architecture:
 
     @property
     def n_positions(self) -> int:
-        """How many neurons share the mean of one row of the first weights."""
+        """Number of neurons that share the mean of one row of the first weights."""
         return 1 if self.patches is None else self.patches.n_positions
 
     @property
@@ -65,10 +65,10 @@ class Architecture:
         members: bool = False,
         patches: PatchShape | None = None,
     ) -> "Architecture":
-        """Read the architecture off weight matrices of shapes (..., d_k, d_{k-1} + intercept).
+        """Derive the architecture from weight matrices of shapes (..., d_k, d_{k-1} + intercept).
 
         With `members`, the last of the leading axes counts networks whose mean is the output. With `patches`,
-        the first matrix holds a filter per row.
+        the first matrix has one filter per row.
         """
         check_layers("weights", weights)
         check_kind("intercept", intercept, bool)
@@ -117,19 +117,19 @@ class Architecture:
         )
 
     def as_output(self, values: Tensor) -> Tensor:
-        """Return values (..., r) of the last layer as users see them: one output has no axis of its own."""
+        """Return values (..., r) of the last layer as users see them: a single output has no axis."""
         return values[..., 0] if self.n_outputs == 1 else values
 
     def mean_of_members(self, values: Tensor) -> Tensor:
-        """Return the mean of values (..., M) over the members, the last axis; as they are without members."""
+        """Return the mean of values (..., M) over the members, the last axis; unchanged without members."""
         return values if self.n_members is None else values.mean(dim=-1)
 
     def from_output(self, values: Tensor) -> Tensor:
-        """Give outputs, or a gradient of them, the axis (..., r) of the last layer again."""
+        """Restore the axis (..., r) of the last layer in outputs, or in a gradient of them."""
         return values.unsqueeze(-1) if self.n_outputs == 1 else values
 
     def check_examples(self, x: Tensor, like: Tensor) -> None:
-        """Raise unless `x` holds examples for this network, of the type and device of `like`."""
+        """Raise an error unless `x` has examples for this network, of the type and device of `like`."""
         if not isinstance(x, Tensor) or x.dtype != like.dtype or x.device != like.device:
             kind = f"{x.dtype} on {x.device}" if isinstance(x, Tensor) else type(x).__name__
             raise DtypeError(

@@ -1,4 +1,4 @@
-"""Prepared examples kept as codes: the first layer looks up sums of weights instead of multiplying."""
+"""Prepared examples stored as codes: the first layer looks up sums of weights instead of multiplying."""
 
 import math
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from pbgnet.preprocessing import BinnedTable, CodeBook
 
 @dataclass(frozen=True, eq=False)
 class DeviceBook:
-    """A `CodeBook` in tensors on a device, and in arrays for loops on a CPU.
+    """A `CodeBook` as tensors on a device, and as arrays for loops on a CPU.
 
-    Inputs are counted as the columns of the weights, d of them and the constant; d + 1 stands for none.
+    Inputs are numbered like the columns of the weights: d of them and the constant; d + 1 means none.
 
     Attributes
     ----------
@@ -28,17 +28,18 @@ class DeviceBook:
     offsets : Tensor of int64, shape (c,)
         Where the codes of each column begin.
     column_of, steps_on, other_input, value_input : Tensor of int64, shape (B,)
-        Column of each code; how many of its steps are 1; the other input that is 1, and that of the value.
+        Column of each code; how many of its steps are 1; the other input that is 1, and the input of the
+        value.
     value, first_column : Tensor of float64, shape (B,)
         Value of each code; 1 for the codes of the first column, else 0.
     step_inputs : Tensor of int64, shape (c, most steps)
         The inputs that are the steps of each column.
     last_step : Tensor of int64, shape (B,)
-        The input that is the last step of each code that is 1.
+        The input of the last step that is 1, for each code.
     spans : Tensor of int64, shape (c + 1, 4)
         Where the inputs of each column begin and end, and where its steps do; last those of the constant.
     stretches : Tensor of int64, shape (S, 2)
-        All inputs in stretches of at most `stretch` of one column: the column, and the first of them.
+        All inputs in stretches of at most `stretch` within one column: the column, and the first input.
     """
 
     book: CodeBook
@@ -96,13 +97,13 @@ class DeviceBook:
 
 
 class BinnedRows:
-    """Examples as codes, prepared for the first layer as `prepare_rows` says, with a constant.
+    """Examples as codes, prepared for the first layer as by `prepare_rows`, with a constant.
 
     Attributes
     ----------
     codes : Tensor of whole numbers, shape (..., n, c)
     inverse_length : Tensor, shape (..., n)
-        1 over the length of each row, constant included; 1 where lengths do not matter.
+        1 over the length of each row, constant included; 1 if lengths do not matter.
     book : DeviceBook
     """
 
@@ -114,12 +115,12 @@ class BinnedRows:
         """Prepare the rows of a table, with the constant input 1."""
         book = table.book
         length = np.ones(len(table))
-        if unit:  # column by column, for numbers of all cells at once would take many times their codes
+        if unit:  # column by column: numbers for all cells would take many times their codes
             for column, start in zip(table.codes.T, book.starts[:-1], strict=True):
                 length += book.squares[start + column.astype(np.int64)]
             length = np.sqrt(length)
         held = np.ascontiguousarray(table.codes).astype(_held(table.codes), copy=False)
-        codes = torch.from_numpy(held if held.flags.writeable else held.copy())  # PyTorch warns of the others
+        codes = torch.from_numpy(held if held.flags.writeable else held.copy())  # PyTorch warns about others
         inverse = torch.from_numpy(1.0 / length).to(device, dtype)
         return cls(codes.to(device), inverse, DeviceBook.of(book, device))
 
@@ -130,12 +131,12 @@ class BinnedRows:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the products."""
+        """The type of the products."""
         return self.inverse_length.dtype
 
     @property
     def device(self) -> torch.device:
-        """Where the rows are."""
+        """The device of the rows."""
         return self.codes.device
 
     def __len__(self) -> int:
@@ -152,7 +153,7 @@ class BinnedRows:
         return product.reshape(*replicas, *product.shape[1:])
 
     def times_with_pullback(self, weight: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return the product with weights (R, m, d + 1), and what maps a gradient of it to theirs."""
+        """Return the product with weights (R, m, d + 1), and what maps its gradient to theirs."""
         kernel = find_kernel("binned", weight.device)
         codes, inverse_length = self._with_replicas()
         product = kernel.first_product(weight, codes, inverse_length, self.book)
@@ -171,7 +172,7 @@ class BinnedRows:
 
 
 class _BinnedProduct(torch.autograd.Function):
-    """The product of rows and weights with the gradient in the weights alone."""
+    """The product of rows and weights, with a gradient with respect to the weights only."""
 
     @staticmethod
     def forward(ctx: Any, rows: BinnedRows, weight: Tensor) -> Tensor:

@@ -1,12 +1,12 @@
-"""Codes: how the outputs of one network speak for classes (docs/theory/outputs.md).
+"""Codes: how the outputs of one network represent classes (docs/theory/outputs.md).
 
-A code gives each class a row of signs, one per output. A drawn network, looked at through one of its outputs
-drawn at random, is right if that output has the sign of the true class. The score of a class is the mean
-agreement of all outputs with its row, and the answer is the class with the largest score. Two classes need
-one output, and then all of this is what the paper does.
+A code gives each class a row of signs, one per output. A voter, one randomly drawn output of a drawn network,
+is right if it has the sign of the true class. The score of a class is the mean agreement of all outputs with
+its row, and the answer is the class with the largest score. Two classes need one output; that is the case in
+the paper.
 
-Several labels, each of which a row may have or not, are one output each (`LabelCode`): all sign vectors stand
-for an answer, and outputs are read one by one.
+If a row can have several labels, each label has an output (`LabelCode`): every sign vector is a possible
+answer, and outputs are read one by one.
 """
 
 import functools
@@ -24,20 +24,20 @@ from pbgnet.records import read_keys
 from pbgnet.validation import check_name, check_readable, positive_int
 
 OWN = "own"
-"""The name of a code that somebody wrote down."""
+"""The name of a code given as a matrix."""
 
 LABELS = "labels"
-"""The name of what stands in the place of a code where a row has several labels."""
+"""The name used instead of a code's if rows have several labels."""
 
 MOST_CLASSES = 8192
-"""Most classes of a code, and most outputs: the code itself has as many numbers as the square of it."""
+"""Most classes, and most outputs, of a code: it has as many numbers as the square of this."""
 
 LARGEST_EXHAUSTIVE = 13
-"""Most classes of an exhaustive code; it has 4095 outputs for them."""
+"""Most classes of an exhaustive code, which then has 4095 outputs."""
 
 
 def _exhaustive(n_classes: int) -> NDArray[Any]:
-    """Every division of the classes in two, where the first class is always -1."""
+    """Every division of the classes in two, with -1 for the first class."""
     if n_classes > LARGEST_EXHAUSTIVE:
         raise DomainError(
             f"An exhaustive code of {n_classes} classes has 2^{n_classes - 1} - 1 outputs; use 'hadamard'."
@@ -54,7 +54,7 @@ def _hadamard(n_classes: int) -> NDArray[Any]:
 
 
 def _one_against_rest(n_classes: int) -> NDArray[Any]:
-    """One output per class, which is 1 for that class alone; two classes share one."""
+    """One output per class, which is 1 only for that class; two classes share one."""
     return np.where(np.eye(n_classes) > 0, 1, -1)[:, n_classes == 2 :]
 
 
@@ -63,7 +63,7 @@ CODES: dict[str, Callable[[int], NDArray[Any]]] = {
     "hadamard": _hadamard,
     "one-against-rest": _one_against_rest,
 }
-"""Codes by name; all are the same for two classes, -1 and 1 of a single output."""
+"""Codes by name; for two classes all are the same, -1 and 1 of a single output."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,17 +119,17 @@ class Code:
 
     @property
     def separate(self) -> bool:
-        """Whether every output answers by itself, as a single one does."""
+        """Whether every output answers on its own, as a single one does."""
         return self.n_outputs == 1
 
     @property
     def distance(self) -> Fraction:
-        """The share D of outputs in which any two classes differ, at least."""
+        """The smallest share D of outputs in which two classes differ."""
         return Fraction(int(self.nearest.min()), self.n_outputs)
 
     @functools.cached_property
     def nearest(self) -> NDArray[np.int64]:
-        """In how many outputs each class differs from the class nearest to it: shape (c,)."""
+        """The number of outputs in which each class differs from the nearest other class: shape (c,)."""
         signs = self.matrix.astype(np.float32)  # exact for whole numbers below 2^24
         differing = (self.n_outputs - signs @ signs.T) / 2
         np.fill_diagonal(differing, self.n_outputs + 1)
@@ -146,12 +146,12 @@ class Code:
         return np.asarray(columns @ self.matrix.T.astype(np.float64) / self.n_outputs)
 
     def decisions(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one number per row, G, for two classes, and the scores, shape (n, c), for more."""
+        """Return one number per row, G, for two classes, or the scores, shape (n, c), for more."""
         scores = self.scores(output)
         return scores if self.n_classes > 2 else np.asarray((scores[:, 1] - scores[:, 0]) / 2.0)
 
     def check_truth(self, truth: NDArray[Any], n_rows: int) -> None:
-        """Raise unless these are the places of the classes of so many rows."""
+        """Raise an error unless these are class indices for this many rows."""
         if truth.shape != (n_rows,):
             raise ShapeError(f"There are {n_rows} rows but labels of shape {truth.shape}.")
         if truth.size and (
@@ -160,7 +160,7 @@ class Code:
             raise LabelError(f"Labels must be class numbers: whole numbers from 0 to {self.n_classes - 1}.")
 
     def decode(self, output: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the place of the class with the largest score, the first of several: shape (n,)."""
+        """Return the index of the class with the largest score, the first one if tied: shape (n,)."""
         return np.asarray(self.scores(output).argmax(axis=1), dtype=np.int64)
 
     def leads(self, output: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -176,23 +176,22 @@ class Code:
         return np.asarray(scores[:, -1] - scores[:, -2])
 
     def sureness(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how sure the answer is: `|G|` for two classes, the lead over the next for more."""
+        """Return how sure the answer is: `|G|` for two classes, the lead over the next class for more."""
         gaps = self.gaps(output)
         return gaps / 2.0 if self.n_classes == 2 else gaps
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON-able values; a code with a name is made again from it."""
+        """Return plain values for JSON; a code with a name is made again from its name."""
         matrix = self.matrix.tolist() if self.name == OWN else None
         return {"name": self.name, "n_classes": self.n_classes, "matrix": matrix}
 
 
 @dataclass(frozen=True)
 class LabelCode:
-    """Several labels, each of which a row has or has not: one output each, above 0 for those it has.
+    """Several labels, each of which a row may have: one output per label, above 0 if the row has it.
 
-    It stands in the place of a `Code`, for the code of all sign vectors: a drawn network, looked at through
-    one of its outputs, is right if that label is. The answer is a row of 0 and 1, and it is wrong where any
-    of them is.
+    It replaces a `Code`, as the code of all sign vectors: a voter, one output of a drawn network, is right if
+    its label is. The answer is a row of 0 and 1, and it is wrong if any of them is wrong.
 
     Attributes
     ----------
@@ -219,22 +218,22 @@ class LabelCode:
 
     @property
     def name(self) -> str:
-        """Among the names of codes."""
+        """The name used among those of codes."""
         return LABELS
 
     @property
     def n_classes(self) -> int:
-        """The number of labels, as there is a name for each."""
+        """The number of labels."""
         return self.n_labels
 
     @property
     def n_outputs(self) -> int:
-        """One for each label."""
+        """One output for each label."""
         return self.n_labels
 
     @property
     def separate(self) -> bool:
-        """Whether every output answers by itself: for its label."""
+        """Whether every output answers on its own: for its label."""
         return True
 
     def targets(self, truth: ArrayLike) -> NDArray[np.float64]:
@@ -242,11 +241,11 @@ class LabelCode:
         return 2.0 * np.asarray(truth, dtype=np.float64) - 1.0
 
     def decisions(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the outputs themselves, each above 0 for a label that is answered."""
+        """Return the outputs themselves; a label is answered if its output is above 0."""
         return output
 
     def check_truth(self, truth: NDArray[Any], n_rows: int) -> None:
-        """Raise unless these are 0 and 1 for each label of so many rows."""
+        """Raise an error unless these are 0 and 1 for each label of this many rows."""
         if truth.shape != (n_rows, self.n_labels):
             raise ShapeError(
                 f"There are {n_rows} rows of {self.n_labels} labels, but a matrix of shape {truth.shape}."
@@ -259,24 +258,24 @@ class LabelCode:
         return np.asarray(output > 0, dtype=np.int64)
 
     def leads(self, output: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return twice the least agreement of an output with its label, in the unit of `Code.leads`."""
+        """Return twice the smallest agreement of an output with its label, in the unit of `Code.leads`."""
         return np.asarray(2.0 * (self.targets(truth) * output).min(axis=1))
 
     def gaps(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return twice the distance from 0 of the output nearest to it: shape (n,)."""
+        """Return twice the smallest distance of an output from 0: shape (n,)."""
         return np.asarray(2.0 * np.abs(output).min(axis=1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON-able values, in the form of those of a `Code`."""
+        """Return plain values for JSON, in the same form as those of a `Code`."""
         return {"name": LABELS, "n_classes": self.n_labels, "matrix": None}
 
 
 AnyCode = Code | LabelCode
-"""What the outputs of a network say: of one of several classes, or of each of several labels."""
+"""What the outputs of a network represent: one of several classes, or each of several labels."""
 
 
 def read_code(data: object) -> AnyCode:
-    """Read what `to_dict` of a code returned; raises `DamagedFileError` for anything else."""
+    """Read what `to_dict` of a code returned; raise `DamagedFileError` for anything else."""
     content = read_keys(data, ["name", "n_classes", "matrix"], "code")
     name, matrix, count = content["name"], content["matrix"], content["n_classes"]
     code: AnyCode
@@ -293,11 +292,11 @@ def read_code(data: object) -> AnyCode:
 
 
 DEFAULT_CODE = "hadamard"
-"""What is used unless another one is asked for; docs/reference/training.md has the measurements."""
+"""The default code; docs/reference/training.md has the measurements."""
 
 
 def make_code(code: str | ArrayLike | Code, n_classes: int) -> Code:
-    """Return the code of a name for so many classes; "auto" is the default, a matrix is taken as it is.
+    """Return the code with this name for so many classes; "auto" is the default, a matrix is used as it is.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """First weights of a network, drawn from an explicit generator.
 
-An initialisation maps the sizes of a network to a list of matrices; none is left unset.
+An initialisation maps the sizes of a network to a list of matrices.
 """
 
 import itertools
@@ -16,11 +16,11 @@ from pbgnet.validation import check_kind, check_name, positive_int
 
 Fill = Callable[[int, Tensor, torch.Generator | None], None]
 
-# With 10 neurons below, one that reads its counterpart with this weight repeats it in 99 of 100 draws: nearly
-# a copy, and still open to the others.
+# With 10 neurons below, a neuron that reads its counterpart with this weight repeats it in 99 of 100 draws:
+# nearly a copy, but it can still learn from the others.
 COUNTERPART = 9.0
 LARGEST_MATRIX = 2**40
-"""Weights of a layer; more are a mistake."""
+"""Most weights of a layer; more are a mistake."""
 
 
 def _draw(weight: Tensor, deviation: float, generator: torch.Generator | None) -> None:
@@ -85,19 +85,19 @@ def initial_weights(
     initialisation : {"xavier_normal", "standard_normal", "pass_through", "zero"}, default="xavier_normal"
         - "xavier_normal": variance 2 / (inputs + neurons), with which the aggregate is nearly linear;
         - "standard_normal": variance 1, as that of the posterior's weights, with which it is not;
-        - "pass_through": Xavier in the first layer, while every other neuron receives only the neuron
-          of the same number in the layer before: the aggregate of one linear classifier, times a constant;
+        - "pass_through": Xavier in the first layer, while every other neuron receives only the neuron of the
+          same number in the layer below: the aggregate of one linear classifier, times a constant;
         - "zero".
 
         Intercepts start at 0 in all.
     generator : torch.Generator, optional
-        Source of randomness; required unless all are zero.
+        Source of randomness; required unless all weights are zero.
     replicas : sequence of int, default=()
-        Leading axes: many networks side by side, each drawn on its own.
+        Leading axes: many networks side by side, each drawn independently.
     intercept : bool, default=True
         Add a column for a constant input to each matrix.
     dtype, device
-        Of the matrices; PyTorch's defaults unless given.
+        Type and device of the matrices; by default those of PyTorch.
     patches : PatchShape, optional
         How the first layer cuts images; its neurons, filters times positions, share the means of the filters.
 
@@ -136,7 +136,7 @@ def initial_weights(
 
 
 def _filters(patches: PatchShape, sizes: Sequence[int]) -> tuple[int, int]:
-    """Return the number of filters and of the inputs of each."""
+    """Return the number of filters, and the number of inputs of each."""
     check_kind("patches", patches, PatchShape)
     n_features, n_neurons = sizes[:2]
     if n_features != patches.n_features or n_neurons % patches.n_positions:
@@ -152,7 +152,7 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype | None, device: torch.devi
         raise MemoryLimitError(f"Weights of shape {shape} do not fit into memory; make the layers narrower.")
     try:
         return torch.zeros(shape, dtype=dtype, device=device)
-    except (RuntimeError, AssertionError) as error:  # which of them depends on the device
+    except (RuntimeError, AssertionError) as error:  # which error depends on the device
         reason = str(error).splitlines()[0]
         if "alloc" in reason or "memory" in reason:
             raise MemoryLimitError(

@@ -1,4 +1,4 @@
-"""The input layer sees an example's direction only: `w . x / |x|` (paper, Eq. 4)."""
+"""The input layer only sees an example's direction: `w . x / |x|` (paper, Eq. 4)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,17 +18,17 @@ from pbgnet.validation import check_finite, refuse_masked
 PreparedRows = Tensor | SparseRows | BinnedRows | PatchRows
 
 DENSE_OUTPUTS = 16
-"""Up to how many outputs per column a CPU multiplies faster than it looks up what codes stand for."""
+"""Up to this many outputs per column, a CPU multiplies faster than it looks up codes."""
 
 DENSE_NUMBERS = {"cpu": 1 << 26, "cuda": 1 << 30}
-"""How many numbers are written out at most; a GPU always multiplies faster than it looks up."""
+"""Most numbers that are written out; a GPU always multiplies faster than it looks up."""
 
 # Rows of a binned table that are written out at a time.
 BLOCK_ROWS = 4096
 
 
 def append_one(values: Tensor) -> Tensor:
-    """Append the constant input 1 that an intercept weighs: (..., n, d) -> (..., n, d + 1)."""
+    """Append the constant input 1 of an intercept: (..., n, d) -> (..., n, d + 1)."""
     return torch.constant_pad_nd(values, (0, 1), 1.0)
 
 
@@ -47,13 +47,13 @@ def prepare_rows(
     ----------
     x : ndarray, scipy sparse array or matrix, or BinnedTable
     unit : bool
-        Whether to bring rows to length 1, in float64 before rounding to `dtype`.
+        Whether to scale rows to length 1, in float64 before rounding to `dtype`.
     intercept : bool
         Whether to append the constant 1.
     dtype : torch.dtype
     device : torch.device or str
     patches : PatchShape, optional
-        How rows that are images are cut; each patch gets its own constant and length.
+        How images are cut; each patch gets its own constant and length.
     """
     if patches is not None:
         return PatchRows.of(_dense(x.toarray() if hasattr(x, "toarray") else x), patches).to(device, dtype)
@@ -76,7 +76,7 @@ def _dense_rows(x: Any, unit: bool, intercept: bool) -> Tensor:
 def _written_out(
     table: BinnedTable, *, unit: bool, intercept: bool, dtype: torch.dtype, device: torch.device | str
 ) -> Tensor:
-    """Prepare a binned table densely, block by block: all of it in float64 would take several times more."""
+    """Prepare a binned table densely, block by block: all in float64 would take several times as much."""
     n_rows, n_outputs = table.shape
     rows = torch.empty(n_rows, n_outputs + intercept, dtype=dtype, device=device)
     for start in range(0, n_rows, BLOCK_ROWS):
@@ -86,15 +86,15 @@ def _written_out(
 
 
 def as_part_of(part: Tensor | BinnedRows, whole: Tensor | BinnedRows) -> tuple[Tensor | BinnedRows, float]:
-    """Bring rows to the lengths they have as a part of others, times what makes these 1 in the mean.
+    """Scale rows to the lengths they have as a part of others, times a factor that makes their mean 1.
 
-    A network that reads such a part is one that reads the whole, with weights 0 for all other inputs and the
-    factor times its own for these.
+    A network that reads such a part is one that reads the whole, with weights 0 for all other inputs and its
+    own weights times the factor for these.
 
     Parameters
     ----------
     part, whole : Tensor or BinnedRows, shapes (n, d) and (n, D)
-        The same examples, prepared with a constant and of length 1.
+        The same examples, prepared with a constant and scaled to length 1.
 
     Returns
     -------
@@ -110,24 +110,24 @@ def as_part_of(part: Tensor | BinnedRows, whole: Tensor | BinnedRows) -> tuple[T
 
 
 def with_strong_values(rows: Tensor | BinnedRows, book: CodeBook) -> tuple[Tensor | BinnedRows, Tensor]:
-    """Multiply the value of each column by the root of the number of its steps.
+    """Multiply the value of each column by the square root of the number of its steps.
 
-    A value is one input and its steps are many, so that Adam, which moves every weight by about as much,
-    learns the latter many times faster; with this factor both count about alike. Lengths stay as they are: a
-    network that reads such rows is one that reads the others, with weights times the factors.
+    A value is one input and its steps are many. Adam moves every weight by about the same amount, so it would
+    learn from the steps many times faster; with this factor both count about equally. Lengths stay as they
+    are: a network that reads such rows is one that reads the original rows, with weights times the factors.
 
     Parameters
     ----------
     rows : Tensor or BinnedRows, shape (n, d)
         Prepared with a constant.
     book : CodeBook
-        What the rows were before.
+        The code book of the original rows.
 
     Returns
     -------
     rows : Tensor or BinnedRows, shape (n, d)
     factors : Tensor, shape (d,)
-        Of each input.
+        The factor of each input.
     """
     factors = np.sqrt(np.maximum(book.n_steps, 1))
     of_inputs, valued = np.ones(rows.shape[-1]), book.value_output >= 0
@@ -140,18 +140,18 @@ def with_strong_values(rows: Tensor | BinnedRows, book: CodeBook) -> tuple[Tenso
 
 
 def _constants(rows: Tensor | BinnedRows) -> Tensor:
-    """What is left of the constant 1 where rows have length 1."""
+    """What remains of the constant 1 after scaling rows to length 1."""
     return rows.inverse_length if isinstance(rows, BinnedRows) else rows[:, -1]
 
 
 def _dense(x: Any) -> Tensor:
     refuse_masked("x", x)
     array = np.asarray(x, dtype=np.float64)
-    return torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns of the others
+    return torch.from_numpy(array if array.flags.writeable else array.copy())  # PyTorch warns about others
 
 
 def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
-    """Whether rows are kept as codes: docs/results/speed.md has the measurements."""
+    """Whether rows are stored as codes; docs/results/speed.md has the measurements."""
     n_rows, n_outputs = table.shape
     if n_rows * n_outputs > DENSE_NUMBERS.get(device.type, DENSE_NUMBERS["cpu"]):
         return True
@@ -159,7 +159,7 @@ def _better_as_codes(table: BinnedTable, device: torch.device) -> bool:
 
 
 def unit_rows(x: Tensor, intercept: bool) -> Tensor:
-    """Bring examples to the form the network works on: with the constant 1, then of length 1.
+    """Bring examples to the form the network needs: with the constant 1, then scaled to length 1.
 
     The result never changes during training, so it is computed once.
     """
@@ -170,7 +170,7 @@ def unit_rows(x: Tensor, intercept: bool) -> Tensor:
     largest = rows.abs().amax(dim=-1, keepdim=True)
     if bool((largest == 0).any()):
         raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
-    rows = rows / largest  # the squares below can neither overflow nor vanish
+    rows = rows / largest  # so the squares below can neither overflow nor underflow
     unit: Tensor = rows / torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
     return unit
 
@@ -178,8 +178,8 @@ def unit_rows(x: Tensor, intercept: bool) -> Tensor:
 def first_product(rows: PreparedRows, weight: Tensor) -> Tensor:
     """Multiply prepared examples with the weights (..., m, d) of the first layer: shape (..., n, m)."""
     if isinstance(rows, Tensor):
-        # In this order both the product and its gradient in the weights run along contiguous rows; for ten
-        # neurons that is two to four times faster than rows @ weight.mT.
+        # In this order both the product and its gradient with respect to the weights run along contiguous
+        # rows. For ten neurons that is two to four times as fast as rows @ weight.mT.
         return (weight @ rows.mT).mT
     return rows.times(weight)
 
@@ -187,7 +187,7 @@ def first_product(rows: PreparedRows, weight: Tensor) -> Tensor:
 def first_product_with_pullback(
     rows: PreparedRows, weight: Tensor
 ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """Return `first_product`, and what maps a gradient of it (..., n, m) to that of the weights."""
+    """Return `first_product`, and what maps its gradient (..., n, m) to that of the weights."""
     if isinstance(rows, Tensor):
         return (weight @ rows.mT).mT, lambda grad: grad.mT @ rows
     if isinstance(rows, BinnedRows | PatchRows):

@@ -1,7 +1,7 @@
 """The layers of an aggregated network: the first reads examples, those above it read signs.
 
-A layer is weights seen as what they compute. It holds no state of its own, so networks make their layers
-when they are asked for.
+A layer is a view of weights as what they compute. It has no state of its own, so networks create their layers
+when needed.
 
 References
 ----------
@@ -33,7 +33,7 @@ class Layer:
     weight : Tensor, shape (..., m, d + intercept)
         One row per neuron; leading axes are replicas.
     intercept : bool
-        Whether the last column weighs a constant input 1.
+        Whether the last column is the weight of a constant input 1.
     """
 
     weight: Tensor
@@ -45,7 +45,7 @@ class Layer:
         return self.weight.shape[-2]
 
     def inputs(self, values: Tensor) -> Tensor:
-        """Append the constant input to values (..., n, d) where there is an intercept."""
+        """Append the constant input to values (..., n, d) if there is an intercept."""
         return append_one(values) if self.intercept else values
 
 
@@ -67,7 +67,7 @@ class FirstLayer(Layer):
     ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """Return the means, unchecked, and what maps a gradient of them to that of the weights.
 
-        With `constant` the layer above has an intercept, and the means end in its constant input 1.
+        With `constant` the layer above has an intercept, and its constant input 1 is appended to the means.
         """
         kernel = find_kernel("layers", self.weight.device)
         product, pull_back_product = first_product_with_pullback(rows, self.weight)
@@ -77,19 +77,20 @@ class FirstLayer(Layer):
     def error_bound(self) -> Tensor:
         """Bound the rounding of the means, float64, shape (..., m).
 
-        Normalising a row and its product with w err by at most (2 d + 10) units relative to |w|, which
-        the slope sqrt(2 / pi) carries over; erf and its argument add a few units. Where products are looked
-        up, a term of w . x goes through the running sum of its column and the sum over columns: fewer than
-        2 d additions, for rows are kept as codes only where there are many more inputs than columns.
+        The error of normalising a row and multiplying it with w is at most (2 d + 10) units relative to |w|,
+        which the slope sqrt(2 / pi) carries over; erf and its argument add a few units. If products are
+        looked up, a term of w . x passes through the running sum of its column and the sum over columns:
+        fewer than 2 d additions, because rows are stored as codes only if there are many more inputs than
+        columns.
         """
         weight = self.weight.detach()
         length: Tensor = torch.linalg.vector_norm(weight, dim=-1, dtype=torch.float64)
         unit = product_unit(weight)
         rounding = unit * (math.sqrt(2 / math.pi) * (2 * weight.shape[-1] + 10) * length + 8)
-        return rounding.clamp_max(2.0)  # both values lie in [-1, 1]
+        return rounding.clamp_max(2.0)  # both values are in [-1, 1]
 
     def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
-        """Raise unless the rows are what `AggregatedNetwork.prepare` makes of examples."""
+        """Raise an error unless the rows come from `AggregatedNetwork.prepare`."""
         weight = self.weight
         if not isinstance(rows, PreparedRows):
             raise DtypeError(f"Prepared rows must be a tensor or SparseRows, got {type(rows).__name__}.")
@@ -121,21 +122,21 @@ class ConvolutionalLayer(FirstLayer):
 
     @property
     def n_neurons(self) -> int:
-        """Filters times positions; those of one position stand side by side."""
+        """Filters times positions; those of one position are next to each other."""
         return self.weight.shape[-2] * self.patches.n_positions
 
     def error_bound(self) -> Tensor:
-        """Bound the rounding of the means, float64, shape (..., m): that of its filter for each neuron.
+        """Bound the rounding of the means, float64, shape (..., m): for each neuron that of its filter.
 
-        A patch is a row of d numbers, the constant included. In units, relative to |w|: the quotients by the
-        scale and their rounding err by 2, the length and the quotients by it by (d + 5) / 2, the product
-        with w by d. The sum is below the 2 d + 10 of `FirstLayer`.
+        A patch is a row of d numbers, the constant included. In units, relative to |w|: dividing by the scale
+        and rounding costs 2, the length and dividing by it (d + 5) / 2, the product with w d. The sum is
+        below the 2 d + 10 of `FirstLayer`.
         """
-        of_filter = super(ConvolutionalLayer, self).error_bound()  # a class with slots is made anew
+        of_filter = super(ConvolutionalLayer, self).error_bound()  # a class with slots is created again
         return of_filter.repeat(*[1] * (of_filter.ndim - 1), self.patches.n_positions)
 
     def _check_rows(self, rows: PreparedRows, validate_args: bool) -> None:
-        """Raise unless the rows are images that are cut as this layer does it."""
+        """Raise an error unless the rows are images that are cut as this layer does."""
         if not isinstance(rows, PatchRows) or rows.patches != self.patches:
             raise ShapeError(
                 f"This network reads images of {self.patches}; pass them through prepare() first."
@@ -149,7 +150,7 @@ class ConvolutionalLayer(FirstLayer):
 
 @dataclass(eq=False, slots=True)
 class AggregatedLayer(Layer):
-    """Neurons that read random signs, of which only the means are known (Eq. 16).
+    """Neurons that read random signs whose means are known (Eq. 16).
 
     Attributes
     ----------
@@ -164,7 +165,7 @@ class AggregatedLayer(Layer):
         return self.aggregation(self.inputs(below), self.weight, validate_args=validate_args)
 
     def means_given(self, signs: Tensor) -> Tensor:
-        """Return the means where the signs below are known, `erf(w . s / sqrt(2 d))`: shape (..., n, m)."""
+        """Return the means given the signs below, `erf(w . s / sqrt(2 d))`: shape (..., n, m)."""
         inputs = self.inputs(signs)
         return torch.erf((self.weight @ inputs.mT).mT / math.sqrt(2 * inputs.shape[-1]))
 
@@ -179,7 +180,7 @@ class AggregatedLayer(Layer):
         return append_one(means), lambda grad: pullback(grad[..., :-1].contiguous())
 
     def error_bound(self, below: Tensor) -> Tensor:
-        """Bound the error of the means, float64, shape (..., m), for errors (..., d) of those below.
+        """Bound the error of the means, float64, shape (..., m), given the errors (..., d) of those below.
 
         Raises
         ------
@@ -205,6 +206,6 @@ def stack_layers(
 
 
 def draw_signs(means: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw independent signs with these means, float64 as the uniform numbers behind them."""
+    """Draw independent signs with these means, float64 like the uniform numbers they come from."""
     drawn = torch.rand(means.shape, generator=generator, dtype=torch.float64)
     return 2.0 * (drawn < (1.0 + means) / 2.0).double() - 1.0

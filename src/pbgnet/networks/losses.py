@@ -8,7 +8,7 @@ from pbgnet.validation import check_finite, check_tensor
 
 
 def linear_loss(output: Tensor, y: Tensor, *, validate_args: bool = True) -> Tensor:
-    """Return `(1 - y G) / 2` per example: the chance that a network drawn from the posterior errs.
+    """Return `(1 - y G) / 2` per example: the probability that a network drawn from the posterior is wrong.
 
     With two or more hidden layers the network is one of the paper's trees.
 

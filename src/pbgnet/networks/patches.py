@@ -1,7 +1,7 @@
 """Images cut into patches: a convolution is a first layer whose neurons each read one patch of the image.
 
-Every position draws its own weights around the mean that all positions share. So the layer is an ordinary
-one, of positions x filters neurons, whose means are tied; see docs/theory/convolution.md.
+Every position draws its own weights around a mean that all positions share. So the layer is an ordinary one,
+of positions x filters neurons, with tied means; see docs/theory/convolution.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from pbgnet.records import Limits, Record
 from pbgnet.validation import check_finite, check_kind, positive_int
 
 LARGEST_PIXEL = 1e15
-"""Of images over their scale; the sum of the squares of a patch is then a number in float32 as well."""
+"""Largest pixel divided by its scale; the sum of squares of a patch then also fits into float32."""
 
 Side = Annotated[int, Limits(low=1, high=2**15)]
 
@@ -28,14 +28,14 @@ class PatchShape(Record):
     Attributes
     ----------
     height, width, channels : int
-        Of an image, which is a row of so many numbers in this order: the channels of a pixel are neighbours.
+        Size of an image, which is a row of numbers in this order: the channels of a pixel are neighbours.
     kernel_height, kernel_width : int
-        Of a patch, in pixels. A patch as large as the image is a layer that reads all of it.
+        Size of a patch, in pixels. A patch as large as the image makes a layer that reads all of it.
     stride : int
-        From one patch to the next, in pixels, down and to the right.
+        Distance from one patch to the next, in pixels, down and to the right.
     pixel_scale : float
-        What pixels are divided by. A patch is seen with a constant 1 beside it, whose share in the direction
-        of both this decides.
+        What pixels are divided by. It decides how much the constant 1 beside a patch weighs relative to the
+        patch.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class PatchShape(Record):
     ) -> Self:
         """Describe the patches of images (height, width) or (height, width, channels).
 
-        A kernel is the side of a square, or height and width; without one a patch is the whole image.
+        A kernel is the side of a square, or height and width. Without one, a patch is the whole image.
         """
         check_kind("image_shape", image_shape, tuple, list)
         if len(image_shape) not in (2, 3):
@@ -85,12 +85,12 @@ class PatchShape(Record):
 
     @property
     def n_features(self) -> int:
-        """Numbers of an image."""
+        """Number of values of an image."""
         return self.height * self.width * self.channels
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Number of patches below each other and side by side."""
+        """Number of patches in a column and in a row."""
         down, right = self.height - self.kernel_height, self.width - self.kernel_width
         return down // self.stride + 1, right // self.stride + 1
 
@@ -101,17 +101,17 @@ class PatchShape(Record):
 
     @property
     def n_inputs(self) -> int:
-        """Numbers of a patch, without the constant."""
+        """Number of values of a patch, without the constant."""
         return self.kernel_height * self.kernel_width * self.channels
 
     def index(self, device: torch.device | str = "cpu") -> Tensor:
-        """Where the numbers of each patch stand in an image: int64, shape (P, n_inputs)."""
+        """Where the values of each patch are in an image: int64, shape (P, n_inputs)."""
         places = torch.arange(self.n_features, device=device).reshape(self.height, self.width, self.channels)
         cut = places.unfold(0, self.kernel_height, self.stride).unfold(1, self.kernel_width, self.stride)
         return cut.permute(0, 1, 3, 4, 2).reshape(self.n_positions, self.n_inputs)
 
     def scaled(self, images: Tensor) -> Tensor:
-        """Divide images (..., n, d) by their scale; raises for what is no number or far too large."""
+        """Divide images (..., n, d) by their scale; raise an error for NaN or huge values."""
         if images.ndim < 2 or images.shape[-1] != self.n_features:
             raise ShapeError(
                 f"Images of {self.height} x {self.width} pixels with {self.channels} channels are rows of "
@@ -132,14 +132,15 @@ class PatchShape(Record):
 
 
 class PatchRows:
-    """Images prepared for the first layer, which cuts them into patches when it needs them.
+    """Images prepared for the first layer, which cuts them into patches when needed.
 
-    Patches together hold many times the numbers of their image, so only those of a batch exist at a time.
+    All patches together take many times the memory of their image, so only those of one batch exist at a
+    time.
 
     Attributes
     ----------
     images : Tensor, shape (..., n, d)
-        Over their scale.
+        Divided by their scale.
     patches : PatchShape
     """
 
@@ -149,29 +150,29 @@ class PatchRows:
 
     @classmethod
     def of(cls, x: Tensor, patches: PatchShape) -> Self:
-        """Prepare images (..., n, d), as they are given."""
+        """Prepare images (..., n, d) with their original values."""
         return cls(patches.scaled(x), patches)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Leading axes, images, and numbers of an image with the constant."""
+        """Leading axes, number of images, and number of values of an image with the constant."""
         return (*self.images.shape[:-1], self.images.shape[-1] + 1)
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the products."""
+        """The type of the products."""
         return self.images.dtype
 
     @property
     def device(self) -> torch.device:
-        """Where the images are."""
+        """The device of the images."""
         return self.images.device
 
     def __len__(self) -> int:
         return self.images.shape[0]
 
     def to(self, device: torch.device | str, dtype: torch.dtype) -> "PatchRows":
-        """Return the same in another place and precision."""
+        """Return the same images on another device or in another precision."""
         return PatchRows(self.images.to(device, dtype), self.patches)
 
     def take(self, rows: Tensor | slice) -> "PatchRows":
@@ -179,7 +180,7 @@ class PatchRows:
         return PatchRows(self.images[rows], self.patches, self._index)
 
     def with_images(self, images: Tensor) -> "PatchRows":
-        """Return other images of the same shape, over their scale already."""
+        """Return other images of the same shape, which are already divided by their scale."""
         return PatchRows(images, self.patches, self._index)
 
     def cut(self) -> Tensor:
@@ -188,7 +189,7 @@ class PatchRows:
         return torch.constant_pad_nd(cut.unflatten(-1, tuple(self._index.shape)), (0, 1), 1.0)
 
     def unit_patches(self) -> Tensor:
-        """Return all patches, each with the constant 1 and then brought to length 1, as one long list.
+        """Return all patches, each with the constant 1 and then scaled to length 1, as one long list.
 
         Shape (..., n P, n_inputs + 1). The constant keeps every length away from 0.
         """
@@ -201,9 +202,9 @@ class PatchRows:
         return self._by_image(self.unit_patches() @ weight.mT)
 
     def times_with_pullback(self, weight: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return the product with filters (R, f, n_inputs + 1), and what maps a gradient of it to theirs.
+        """Return the product with filters (R, f, n_inputs + 1), and what maps its gradient to theirs.
 
-        A filter stands at every position, so its gradient is the sum of those of its copies.
+        A filter is at every position, so its gradient is the sum over its copies.
         """
         unit = self.unit_patches()
 
@@ -214,5 +215,5 @@ class PatchRows:
         return self._by_image(unit @ weight.mT), pull_back
 
     def _by_image(self, product: Tensor) -> Tensor:
-        """Give products (..., n P, f) of patches the axes (..., n, P f)."""
+        """Reshape products (..., n P, f) of patches to (..., n, P f)."""
         return product.reshape(*product.shape[:-2], -1, self.patches.n_positions * product.shape[-1])

@@ -9,29 +9,29 @@ from pbgnet.workers import current_workers
 
 
 def compute_rows(compute: Callable[[slice], Tensor], n: int, size: int, operations: float) -> Tensor:
-    """Return what is computed of n rows, on a CPU, at most `size` of them at a time.
+    """Return what is computed for n rows, on a CPU, at most `size` of them at a time.
 
     The parts are the same for any number of threads and workers, and each is computed on one thread. A worker
-    computes a contiguous range of them; all workers have to ask, and all know all rows in the end.
+    computes a contiguous range of them. All workers must call this, and all receive the results for all rows.
 
     Parameters
     ----------
     compute : callable
-        Maps a slice of rows to a tensor with as many; on any thread, several at a time.
+        Maps a slice of rows to a tensor of the same length; called on any thread, several at a time.
     n, size : int
-        There must be a row.
+        n must be at least 1.
     operations : float
-        About how many all rows take.
+        Approximate number of operations for all rows.
     """
     workers = current_workers()
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     places = workers.span(len(parts))
-    first = parts[places[0] if places else 0]  # computed in any case: it tells the shape of a row
+    first = parts[places[0] if places else 0]  # always computed, because it gives the shape of a row
     last = parts[places[-1]].stop if places else first.start
     with one_thread():
         head = compute(first)
-    # Copied and let go at once: small results that stay, between large ones that go, would hold hundreds of
-    # times their own memory, for the allocator cannot use again what lies between them.
+    # Copied and released immediately. Small results that stay between large ones that go would hold hundreds
+    # of times their own memory, because the allocator cannot reuse what is between them.
     found = head.new_empty(last - first.start, *head.shape[1:])
     found[: len(head)] = head[: len(found)]
 

@@ -15,7 +15,7 @@ from pbgnet.validation import check_finite, check_tensor
 
 
 def sign(a: Tensor) -> Tensor:
-    """1 where a > 0, else -1, also at 0 (paper, Section 2).
+    """1 where a > 0, and -1 elsewhere, including 0 (paper, Section 2).
 
     Examples
     --------
@@ -29,7 +29,7 @@ def sign(a: Tensor) -> Tensor:
 
 
 class SignLayer(Layer):
-    """Neurons that answer with the sign of `w . x`, whatever the length of x."""
+    """Neurons that answer with the sign of `w . x`; the length of x does not matter."""
 
     __slots__ = ()
 
@@ -61,13 +61,13 @@ class SignNetwork(nn.Module):
 
     `f(x) = sgn(W_L sgn(... sgn(W_1 x)))` (paper, Eq. 1).
 
-    The bounds of this package speak of the aggregate, `AggregatedNetwork`, and not of this network.
+    The bounds of this package are about the aggregate, `AggregatedNetwork`, not about this network.
 
     Parameters
     ----------
     weights : sequence of Tensor, shapes (..., d_k, d_{k-1} + intercept)
     intercept : bool, default=True
-        Whether the last column of each matrix weighs a constant input 1.
+        Whether the last column of each matrix is the weight of a constant input 1.
     patches : PatchShape, optional
         How the first layer cuts images; as for `AggregatedNetwork`.
 
@@ -104,7 +104,7 @@ class SignNetwork(nn.Module):
         return layers
 
     def prepare(self, x: Tensor) -> Tensor | PatchRows:
-        """Bring examples of shape (..., n, d) to the form `output` works on: with their constant."""
+        """Bring examples of shape (..., n, d) to the form that `output` needs: with their constant."""
         self.architecture.check_examples(x, like=self.weights[0])
         check_finite("x", x, "Impute or drop such rows.")
         patches = self.architecture.patches
@@ -117,10 +117,10 @@ class SignNetwork(nn.Module):
         return self.output(self.prepare(x))
 
     def output(self, rows: PreparedRows) -> Tensor:
-        """Answer prepared examples, also such that stay codes; their lengths do not matter.
+        """Answer prepared examples, including rows stored as codes; their lengths do not matter.
 
-        Above the first layer, whose products are rounded, signs are those of exact sums: one row is answered
-        alike alone and among others (`pbgnet.kernels.bits`).
+        Above the first layer, whose products are rounded, signs are those of exact sums: a row gets the same
+        answer alone and among others (`pbgnet.kernels.bits`).
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class SignNetwork(nn.Module):
         """
         products = self.layers[0].products(rows).detach()
         *leading, n, m = products.shape
-        # Examples may have leading axes that the weights lack.
+        # Examples may have leading axes that the weights do not have.
         weights = [w.expand(*leading, *w.shape[-2:]).reshape(-1, *w.shape[-2:]) for w in self.weights[1:]]
         flat = products.reshape(math.prod(leading), n, m)
         on: Tensor = find_kernel("bits", products.device).answers(flat, weights, self.architecture.intercept)

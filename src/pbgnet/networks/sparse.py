@@ -1,4 +1,4 @@
-"""Prepared examples that are mostly zeros: the first layer multiplies them without filling them in."""
+"""Prepared examples that are mostly zeros: the first layer multiplies them without writing out zeros."""
 
 import warnings
 from typing import Any, Self
@@ -13,7 +13,7 @@ from pbgnet.exceptions import DomainError
 
 
 class SparseRows:
-    """Examples in compressed rows, shape (n, d), prepared for the first layer as `prepare_rows` says."""
+    """Examples in compressed rows, shape (n, d), prepared for the first layer as by `prepare_rows`."""
 
     shape: tuple[int, int]  # the constant included
     dtype: torch.dtype
@@ -23,7 +23,7 @@ class SparseRows:
         self, matrix: Any, *, intercept: bool, unit: bool, dtype: torch.dtype, device: torch.device | str
     ) -> None:
         csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
-        csr.sum_duplicates()  # an entry stored in parts is their sum, which alone must be finite
+        csr.sum_duplicates()  # an entry stored in parts is their sum, and only the sum must be finite
         if not np.isfinite(csr.data).all():
             raise DomainError("The sparse examples hold NaN or infinity. Impute or drop such rows.")
         if intercept:
@@ -33,7 +33,7 @@ class SparseRows:
             largest = abs(csr).max(axis=1).toarray().ravel()
             if (largest == 0).any():
                 raise DomainError("A row of zeros has no direction without an intercept; use intercept=True.")
-            csr.data /= np.repeat(largest, entries)  # the squares below can neither overflow nor vanish
+            csr.data /= np.repeat(largest, entries)  # so the squares below can neither overflow nor underflow
             csr.data /= np.repeat(sparse.linalg.norm(csr, axis=1), entries)
         self._scipy = csr
         self._place(dtype, device)
@@ -56,9 +56,9 @@ class SparseRows:
         return part
 
     def dense(self, rows: Tensor) -> Tensor:
-        """Return some of the rows with their zeros filled in: indices (b,) to a tensor (b, d).
+        """Return some of the rows as a dense tensor: indices (b,) to a tensor (b, d).
 
-        A mini-batch of each of R networks is small, and its product is faster dense.
+        A mini-batch for each of R networks is small, and a dense product is faster.
         """
         matrix = self._matrix
         starts, columns, values = matrix.crow_indices(), matrix.col_indices(), matrix.values()
@@ -79,7 +79,7 @@ class SparseRows:
 
 
 class _SparseProduct(torch.autograd.Function):
-    """matrix @ weight.T with the gradient in the weight alone."""
+    """matrix @ weight.T, with a gradient with respect to the weight only."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, transposed: Tensor, weight: Tensor) -> Tensor:
@@ -94,8 +94,8 @@ class _SparseProduct(torch.autograd.Function):
 
 def _to_torch(csr: Any, dtype: torch.dtype, device: torch.device | str) -> Tensor:
     with warnings.catch_warnings():
-        # PyTorch says once per process that its CSR layout is a beta, and some versions that invariants
-        # are not checked although they are here; only products are used.
+        # PyTorch says once per process that its CSR layout is in beta, and some versions that invariants are
+        # not checked, although they are here. Only products are used.
         warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
         return torch.sparse_csr_tensor(
             torch.from_numpy(csr.indptr.astype(np.int64)),

@@ -46,12 +46,12 @@ class TanhNetwork(nn.Module):
         return self.output(append_one(x))
 
     def take(self, replicas: Tensor) -> Self:
-        """Return a copy of some of the networks side by side: indices of shape (R,) in the first axis."""
+        """Return a copy of some of the replicas: indices of shape (R,) in the first axis."""
         return type(self)([weight.detach()[replicas] for weight in self.weights])
 
     @property
     def capturable(self) -> bool:
-        """Whether a CUDA graph can hold `output`."""
+        """Whether a CUDA graph can contain `output`."""
         return True
 
     def generators(self) -> list[torch.Generator]:
@@ -65,7 +65,7 @@ class TanhNetwork(nn.Module):
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
     ) -> tuple[Tensor, Pullback]:
-        """Return outputs and what maps a gradient of them to those of the weights, own or others."""
+        """Return outputs and what maps a gradient of them to those of the weights, own or given."""
         leaves = [w.detach().requires_grad_() for w in (self.weights if weights is None else weights)]
         with torch.enable_grad():
             output = self._forward(rows, leaves)

@@ -1,4 +1,4 @@
-"""HTML pages and cards that load nothing and run nothing: layout, colours, charts, and everything escaped."""
+"""HTML pages and cards without external resources or scripts: layout, colours, charts, all values escaped."""
 
 from pbgnet.pages.axis import Axis, tick_text
 from pbgnet.pages.bars import Bar, Bars

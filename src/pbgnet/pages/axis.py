@@ -24,7 +24,7 @@ class Axis:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return the place of a value; values beyond the ends stop there."""
+        """Return the place of a value; values beyond the ends are moved to the ends."""
         low, high = self._scaled(self.low), self._scaled(self.high)
         share = (self._scaled(max(value, self.low)) - low) / (high - low) if high > low else 0.5
         return self.start + min(1.0, max(0.0, share)) * (self.stop - self.start)
@@ -69,5 +69,5 @@ def round_step(step: float) -> float:
 
 
 def tick_text(value: float) -> str:
-    """Write a number on an axis: short, and without exponents where a person needs none."""
+    """Write a number on an axis: short, and without exponents unless they are needed."""
     return f"{value:.12g}" if value == 0 or 1e-4 <= abs(value) < 1e5 else f"{value:.0e}"

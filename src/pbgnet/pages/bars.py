@@ -1,11 +1,11 @@
-"""Horizontal bars as text with a line below it: they wrap on a telephone, and read aloud as they stand."""
+"""Horizontal bars as text with a line below: they wrap on a phone, and a screen reader can read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pbgnet.pages.rendering import fill
 
-# Where all but the trivial bar are below this part of it, it may be cut off.
+# If all other bars are below this part of the trivial bar, that bar may be cut off.
 CUT_BELOW = 0.4
 LARGEST = 1.08
 
@@ -17,16 +17,16 @@ class Bar:
     Attributes
     ----------
     name : str
-        Words for it.
+        Its label.
     value : float
         Where it ends, in [0, 1].
     text : str
-        The value in print.
+        The value as text.
     colour : {"certified", "measured", "held-out", "trivial", "wrong"}
     start : float
         Where it begins.
     ticks : tuple of float
-        Values that are marked across it.
+        Values marked across it.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars on one scale; in a template they write themselves.
+    """Bars on one scale; a template can print the object directly.
 
     Attributes
     ----------
     name : str
         Unique in the page.
     title : str
-        What they compare.
+        What the bars compare.
     bars : sequence of Bar
     cut : bool
         Whether trivial bars that would dwarf the others are cut off.

@@ -1,4 +1,4 @@
-"""A card: one result on a small piece of HTML, for notebooks and other pages."""
+"""A card: one result as a small piece of HTML, for notebooks and other pages."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -10,7 +10,7 @@ Tone = Literal["certified", "good", "warn", "bad"]
 
 
 class Check(NamedTuple):
-    """One line of a list with ticks."""
+    """One line of a checklist."""
 
     status: str  # "ok", "failed" or "trusted"
     name: str
@@ -18,7 +18,7 @@ class Check(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """A list with ticks under a heading, which a reader can fold."""
+    """A checklist under a heading that a reader can fold."""
 
     heading: str
     checks: tuple[Check, ...]
@@ -36,16 +36,16 @@ class Card:
     tone : {"certified", "good", "warn", "bad"}
         Its colour.
     lead : str
-        What the headline rests on.
+        The basis of the headline.
     warnings : tuple of str
         What a reader must not miss.
     bars : tuple of Bar
-        Drawn from 0 to their values, measured by the longest.
+        Drawn from 0 to their values; the longest one fills the width.
     facts : tuple of (str, str)
         Names and values.
     lists : tuple of Checks
     notes_heading : str
-        Above the notes, which are folded.
+        The heading of the notes, which are folded.
     notes : tuple of str
 
     Examples
@@ -67,10 +67,10 @@ class Card:
 
     @property
     def longest_bar(self) -> float:
-        """The value that fills the width; 1 where all bars are empty."""
+        """The value that fills the width; 1 if all bars are empty."""
         return max((bar.value for bar in self.bars), default=1.0) or 1.0
 
 
 def render_card(card: Card) -> str:
-    """Return a card as HTML with its own style, all values escaped; it loads nothing and runs nothing."""
+    """Return a card as HTML with its own style, all values escaped, without external resources or scripts."""
     return printable(fill(__file__, card=card))

@@ -1,6 +1,6 @@
 """Charts as data: marks with attributes, which a template writes as SVG.
 
-Colours are classes, set in the style sheet, so that a chart follows the reader's light or dark scheme.
+Colours are classes of the style sheet, so a chart follows the reader's light or dark scheme.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def label(x: float, y: float, text: str, class_: str = "", anchor: str = "start"
 
 
 def level_lines(axis: Axis, left: float, right: float) -> list[Mark]:
-    """Return lines across a chart at the ticks of an upright axis, with their numbers on the left."""
+    """Return horizontal lines at the ticks of a vertical axis, with their numbers on the left."""
     marks = []
     for tick in axis.ticks(4):
         y = axis(tick)
@@ -49,7 +49,7 @@ def level_lines(axis: Axis, left: float, right: float) -> list[Mark]:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart that a screen reader can announce; in a template it writes itself.
+    """A chart that a screen reader can announce; a template can print the object directly.
 
     Attributes
     ----------

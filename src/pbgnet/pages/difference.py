@@ -1,4 +1,4 @@
-"""Where a page differs from what would be written today."""
+"""Where a page differs from the one that would be written now."""
 
 import difflib
 import itertools
@@ -7,22 +7,22 @@ from html import unescape
 
 NUMBER = re.compile(r"[\u2212-]?\d+(?:\.\d+)?")
 LONGEST = 60
-"""So much of a difference is shown."""
+"""How much of a difference is shown."""
 
 CONTEXT = 20
-"""And so much of what is equal before it."""
+"""How much of the equal text before it is shown."""
 
 
 def page_difference(found: str, expected: str, approximate: str = "") -> str:
-    """Say where a page differs from another; "" where it does not.
+    """Say where a page differs from another; "" if it does not.
 
     Parameters
     ----------
     found, expected : str
         HTML pages.
     approximate : str, optional
-        The id of a section whose numbers may differ in their last digit: they were computed in single
-        precision, which another machine rounds otherwise.
+        The id of a section whose numbers may differ in their last digit, because they were computed in single
+        precision, which another machine may round differently.
 
     Examples
     --------
@@ -40,14 +40,14 @@ def page_difference(found: str, expected: str, approximate: str = "") -> str:
 
 
 def _divided(page: str, name: str) -> list[str]:
-    """Return a page before, in and after a section; all of it where there is no such section."""
+    """Return a page before, in and after a section; all of it if there is no such section."""
     start = page.find(f'<section id="{name}">') if name else -1
     end = page.find("</section>", start)
     return [page] if start < 0 or end < 0 else [page[:start], page[start:end], page[end:]]
 
 
 def _nearly(found: str, expected: str) -> bool:
-    """Whether texts are equal but for the last digits of numbers."""
+    """Whether texts are equal except for the last digits of numbers."""
     if NUMBER.sub("0", found) != NUMBER.sub("0", expected):
         return False
     return all(
@@ -74,7 +74,7 @@ def _first(found: str, expected: str) -> str:
 
 
 def _excerpts(found: str, expected: str) -> tuple[str, str]:
-    """Return both texts from shortly before they differ."""
+    """Return both texts, starting shortly before they differ."""
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(found, expected, strict=False))
     begin = max(0, len(list(same)) - CONTEXT)
     return found[begin : begin + LONGEST], expected[begin : begin + LONGEST]

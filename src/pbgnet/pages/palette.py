@@ -1,4 +1,4 @@
-"""The colours of all pages and charts, by what they are for: in the light scheme, and in the dark one."""
+"""The colours of all pages and charts, by purpose, in the light and the dark scheme."""
 
 COLOURS = {
     "paper": ("#ffffff", "#181d26"),
@@ -18,7 +18,7 @@ COLOURS = {
     "warn-ground": ("#fdf1e3", "#2d2216"),
     "bad": ("#9b1c14", "#ff9c93"),
     "bad-ground": ("#fde9e7", "#351a18"),
-    # Blue and vermilion: told apart by every kind of colour vision.
+    # Blue and vermilion, which can be told apart with every kind of colour vision.
     "better": ("#005a8c", "#6cbcf0"),
     "worse": ("#a83f00", "#f5a36c"),
 }

@@ -1,4 +1,4 @@
-"""Charts as a file of their own, to be put into documents: one SVG, light or dark as its reader likes."""
+"""Charts as a separate file for documents: one SVG that follows the reader's light or dark scheme."""
 
 from collections.abc import Sequence
 

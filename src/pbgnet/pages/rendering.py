@@ -1,4 +1,4 @@
-"""Templates filled with values, each of them escaped; names with subscripts."""
+"""Templates filled with escaped values; names with subscripts."""
 
 import functools
 import re
@@ -21,25 +21,25 @@ def render_page(module: str, **values: object) -> str:
     module : str
         The ``__file__`` of the module: ``page.py`` fills ``page.html``.
     **values
-        What the template shows. The layout asks for `title`, `heading`, `lead` and `version`.
+        What the template shows. The layout needs `title`, `heading`, `lead` and `version`.
     """
     return printable(fill(module, **values))
 
 
 def fill(module: str, **values: object) -> Markup:
-    """Return a piece of a page: the template beside a module, filled with values, each of them escaped."""
+    """Return a piece of a page: the template beside a module, filled with escaped values."""
     path = Path(module).with_suffix(".html")
     return Markup(_environment(path.parent).get_template(path.name).render(values))
 
 
 def printable(page: Markup) -> str:
-    """Return HTML without control characters other than line ends: it may not hold them, escaped or not."""
+    """Return HTML without control characters other than line ends; HTML may not contain them at all."""
     odd = {ord(c): "\N{REPLACEMENT CHARACTER}" for c in set(page) if not c.isprintable() and c not in "\n\t"}
     return str(page).translate(odd)
 
 
 def plain_text(text: str) -> str:
-    """Return a text as it is read aloud, its subscripts in line.
+    """Return a text as it is read aloud, with subscripts in line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How the bound falls with the rows."""
+"""How the bound decreases with the number of rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from pbgnet.validation import positive_int
 ROWS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 
 MOST_ROWS_AT_ONCE = 100_000
-"""So many numbers of rows may be asked for."""
+"""Most numbers of rows in one call."""
 
 
 @dataclass(frozen=True)
 class BoundAtRows:
-    """What so many certified rows prove at the error rate expected.
+    """What this many certified rows prove at the expected error rate.
 
     Attributes
     ----------
     rows, n_errors : int
-        Certified rows, and errors expected among them, rounded up.
+        Certified rows, and the expected number of errors among them, rounded up.
     bound : float
         The exact (Clopper-Pearson) bound from them.
     gap : float
-        The bound less the error rate expected: what is paid for not knowing.
+        The bound minus the expected error rate: the price of not knowing the rate.
     """
 
     rows: int
@@ -45,7 +45,7 @@ def bound_by_rows(
     Parameters
     ----------
     error : float
-        The error rate to be expected, in [0, 1); the errors are rounded up.
+        The expected error rate, in [0, 1); the number of errors is rounded up.
     rows : iterable of int, optional
     confidence, n_claims
         As for `rows_needed`.

@@ -1,4 +1,4 @@
-"""A claim that is to be reached: an error rate expected, a bound wanted, and the share of delta it has."""
+"""A claim to reach: the expected error rate, the bound wanted, and its share of delta."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_CLAIMS = 10**6
 """More claims than any certificate holds."""
 
 SMALLEST_DELTA = 1e-300
-"""At a smaller share of delta the exact bound proves nothing."""
+"""At a smaller share of delta, the exact bound proves nothing."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Goal:
     Attributes
     ----------
     error : float
-        The error rate that is expected; the decimals as written are meant, not the nearest double.
+        The expected error rate; it means the decimals as written, not the nearest double.
     claim : float
-        The bound that is wanted, above it.
+        The bound that is wanted, which is larger.
     delta : float
-        The share of the failure probability that this one claim has.
+        The share of the failure probability for this claim.
     """
 
     error: float
@@ -44,13 +44,13 @@ class Goal:
         return as_written(self.error)
 
     def errors_at(self, n: int) -> int:
-        """Return the errors expected among n rows, rounded up: a part of an error counts as one."""
+        """Return the expected number of errors among n rows, rounded up."""
         return errors_expected(self.exact_error, n)
 
     def proved_by(self, n_errors: ArrayLike, n: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the exact bound from so many errors among n rows is at most the claim.
+        """Whether the exact bound from this many errors among n rows is at most the claim.
 
-        n may lie between whole numbers, for a search. If it holds for n, then for every larger one.
+        For a search, n need not be a whole number. If it holds for n, it holds for every larger n.
         """
         k, rows = np.asarray(n_errors, dtype=np.float64), np.asarray(n, dtype=np.float64)
         return np.asarray((k <= self.claim * rows) & (count_probability(k, rows, self.claim) <= self.delta))
@@ -66,7 +66,7 @@ class Goal:
         return allowed
 
     def errors_allowed_between(self, own: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the same for growing numbers of rows, by the few at which one error more is allowed."""
+        """Return the same for increasing numbers of rows, from the few at which one more error is allowed."""
         ends = self.errors_allowed(own[[0, -1]])
         further = np.arange(ends[0] + 1, ends[1] + 1)
         if further.size >= own.size:
@@ -79,7 +79,7 @@ class Goal:
         return np.asarray(ends[0] + np.searchsorted(allowed, own, side="right"))
 
     def chance(self, n_errors: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
-        """Return the chance of at most so many errors among n rows, if the true error rate is `error`."""
+        """Return the probability of at most this many errors among n rows, if `error` is the true rate."""
         return np.asarray(np.minimum(count_probability(n_errors, n, self.error), 1.0))
 
 
@@ -113,7 +113,7 @@ def make_goal(error: float, claim: float, confidence: float = 0.95, n_claims: in
 
 
 def as_written(number: float) -> Fraction:
-    """Return a number as its decimals read.
+    """Return a number with exactly its written decimals.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def as_written(number: float) -> Fraction:
 
 
 def errors_expected(error: Fraction, n: int) -> int:
-    """Return the errors expected among n rows, rounded up."""
+    """Return the expected number of errors among n rows, rounded up."""
     return math.ceil(n * error)
 
 
@@ -140,7 +140,7 @@ def check_error(error: object) -> float:
 
 
 def check_chance(chance: object) -> float:
-    """Return a chance between 0 and 1 as a float."""
+    """Return a probability between 0 and 1 as a float."""
     value = _number("chance", chance)
     if not 0.0 < value < 1.0:
         raise DomainError(
@@ -163,5 +163,5 @@ def _number(name: str, value: object) -> float:
         raise DtypeError(f"{name} must be a number, got {value!r:.60} of type {type(value).__name__}.")
     try:
         return float(value)
-    except OverflowError:  # a whole number beyond all doubles
+    except OverflowError:  # a whole number too large for a double
         return math.inf

@@ -1,12 +1,12 @@
 """How many certified rows a claim needs, by the exact bound on the error rate (Clopper-Pearson).
 
-Errors are whole, so that the bound falls with the rows like a saw: it falls as long as the number of errors
-stays, and jumps up with each further error. Hence two answers each: the smallest number of rows at which
-the claim is reached, and the one from which on it always is.
+Errors are whole numbers, so the bound is a sawtooth: it decreases with the rows as long as the number of
+errors stays the same, and jumps up with each further error. So there are two answers: the smallest number of
+rows that reaches the claim, and the number from which on the claim is always reached.
 
-The searches go by the number of errors k. With k errors the claim needs `rows_for(k)` rows, which grow with
-k. Between whole numbers of rows both conditions below hold from some k on; there the search begins, and what
-rounding to whole rows changes is scanned for.
+The searches run over the number of errors k. With k errors the claim needs `rows_for(k)` rows, which
+increases with k. For fractional numbers of rows, both conditions below hold from some k on. The search begins
+there, and then scans for what rounding to whole rows changes.
 """
 
 import functools
@@ -18,10 +18,10 @@ from pbgnet.exceptions import DomainError
 from pbgnet.planning.goal import Goal, check_chance, make_goal
 
 MOST_ROWS = 10**10
-"""A claim that needs more rows than this is said to be out of reach."""
+"""A claim that needs more rows than this counts as out of reach."""
 
 CACHED = 256
-"""So many answers are remembered: the parts of a plan mostly ask the same questions."""
+"""Number of answers that are cached: the parts of a plan mostly ask the same questions."""
 
 
 def rows_needed(
@@ -90,7 +90,7 @@ def rows_needed(
 
 @functools.lru_cache(maxsize=CACHED)
 def first_rows(goal: Goal) -> int:
-    """Return the smallest number of rows at which the errors expected, rounded up, prove the claim."""
+    """Return the smallest number of rows at which the expected errors, rounded up, prove the claim."""
     error = goal.exact_error
     if error == 0:
         return rows_for(goal, 0)
@@ -103,23 +103,24 @@ def first_rows(goal: Goal) -> int:
 
 @functools.lru_cache(maxsize=CACHED)
 def rows_for_good(goal: Goal) -> int:
-    """Return the smallest number of rows from which on the errors expected always prove the claim."""
+    """Return the smallest number of rows from which on the expected errors always prove the claim."""
     error = goal.exact_error
     if error == 0:
         return rows_for(goal, 0)
     # With k errors there are more than (k - 1) / error rows.
     k = _first(lambda k: bool(goal.proved_by(k, (k - 1) / goal.error)), 2, _most_errors(goal))
     while goal.proved_by(k, _fewest_rows(k, error)):
-        k -= 1  # with 1 error among 1 row it ends
+        k -= 1  # it ends with 1 error among 1 row
     return min(rows_for(goal, k), _fewest_rows(k + 1, error))
 
 
 @functools.lru_cache(maxsize=CACHED)
 def rows_for_chance(goal: Goal, chance: float, for_all_larger: bool = False) -> int:
-    """Return the smallest number of rows that reach the claim with a chance, at the true error rate."""
+    """Return the smallest number of rows that reach the claim with a probability, at the true error rate."""
     most = _most_errors(goal)
     if for_all_larger:
-        # As long as k errors are allowed, the chance falls with the rows: it is least before k + 1 are.
+        # While k errors are allowed, the probability falls with the rows; it is smallest just before k + 1
+        # are.
         k = _first(lambda k: bool(goal.chance(k, _real_rows_for(goal, k + 1)) >= chance), 0, most)
         while k >= 0 and goal.chance(k, rows_for(goal, k + 1) - 1) >= chance:
             k -= 1
@@ -131,12 +132,12 @@ def rows_for_chance(goal: Goal, chance: float, for_all_larger: bool = False) -> 
 
 
 def rows_for(goal: Goal, n_errors: int) -> int:
-    """Return the smallest number of rows among which so many errors prove the claim."""
+    """Return the smallest number of rows among which this many errors prove the claim."""
     return _first(lambda n: bool(goal.proved_by(n_errors, n)), n_errors + 1, MOST_ROWS)
 
 
 def _real_rows_for(goal: Goal, n_errors: int) -> float:
-    """Return the same between whole numbers."""
+    """Return the same as a fractional number."""
     high = float(rows_for(goal, n_errors))
     low = high - 1.0
     for _ in range(40):
@@ -146,7 +147,7 @@ def _real_rows_for(goal: Goal, n_errors: int) -> float:
 
 
 def _fewest_rows(n_errors: int, error: Fraction) -> int:
-    """Return the smallest number of rows at which so many errors are expected, rounded up."""
+    """Return the smallest number of rows at which this many errors are expected, rounded up."""
     return math.floor((n_errors - 1) / error) + 1
 
 
@@ -155,7 +156,7 @@ def _most_errors(goal: Goal) -> int:
 
 
 def _first(holds: Callable[[int], bool], start: int, most: int) -> int:
-    """Return the smallest whole number from `start` at which something holds that goes on to hold."""
+    """Return the smallest whole number from `start` on at which a condition holds that then keeps holding."""
     step = 1
     low, high = start - 1, start
     while not holds(high):

@@ -1,4 +1,4 @@
-"""What is claimed apart: rows of a class, of a group, or those that are answered; and how delta is shared."""
+"""Separate claims for rows of a class, of a group, or answered rows; and how delta is shared."""
 
 import functools
 import math
@@ -19,23 +19,23 @@ WHOLE = "all rows"
 ANSWERED = "answered rows"
 
 SUM_SLACK = 0.02
-"""Shares of all classes are 1 together; people write 0.33 three times."""
+"""How far the sum of all shares may be from 1: people write 0.33 three times."""
 
 MOST_PARTS = 1000
 
-# The number of rows of a part is random; beyond so many standard deviations nothing is counted.
+# The number of rows of a part is random; values beyond this many standard deviations are ignored.
 DEVIATIONS = 7.0
 MOST_POINTS = 2001
 
 
 @dataclass(frozen=True)
 class DeltaParts:
-    """Among how many equal parts delta is shared, as certificates share it.
+    """The number of equal parts of delta, divided as certificates do it.
 
     Attributes
     ----------
     n_claims : int
-        All claims together.
+        Number of claims.
     of_each : int
         Parts for each claim over all rows, of a class, or of answered rows.
     of_group : int
@@ -50,8 +50,8 @@ class DeltaParts:
 def share_delta(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -> DeltaParts:
     """Return how delta is shared by claims over all rows, of each class, of each group, of answered rows.
 
-    A group has two limits, an upper and a lower one. Where rows may be left unanswered, there are two claims
-    more: on the error rate of answered rows, and on the share that is left unanswered.
+    A group has two limits, an upper and a lower one. If rows may be left unanswered, there are two more
+    claims: the error rate of answered rows, and the share of unanswered rows.
 
     Examples
     --------
@@ -78,27 +78,27 @@ def share_delta(n_classes: int = 0, n_groups: int = 0, abstains: bool = False) -
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of which a claim of its own is made, and how many rows of the table that takes.
+    """A part of the rows with its own claim, and how many rows of the table that takes.
 
     Attributes
     ----------
     kind : {"all", "class", "group"}
     name : str
     share : float
-        Of the certified rows, as far as it is known beforehand.
+        Share of the certified rows, as far as it is known beforehand.
     claim : float
     rows : int
-        Certified rows, of all parts together, with which the claim is reached if error rate and share turn
-        out as expected; the errors are rounded up, the rows of the part down.
+        Certified rows, over all parts, with which the claim is reached if error rate and share turn out as
+        expected. Errors are rounded up, the rows of the part down.
     chance : float
-        That so many do, if the true error rate is the one expected.
+        The probability that this many rows reach it, if the true error rate is the expected one.
     rows_for_good : int
-        The same from which on every larger number does.
+        The number of rows from which on every larger number reaches it, too.
     rows_with_chance : int
-        Certified rows with which the claim is reached with the chance asked for: the errors and the rows of
-        the part are both random.
+        Certified rows that reach the claim with the requested probability; both the errors and the rows of
+        the part are random.
     errors_allowed : int
-        Errors among the rows of the part, at `rows_with_chance` and the share expected.
+        Errors allowed among the rows of the part, at `rows_with_chance` and the expected share.
     """
 
     kind: str
@@ -113,7 +113,7 @@ class Part:
 
     @property
     def own_rows(self) -> int:
-        """The rows of the part alone, of `rows`."""
+        """The number of rows of the part, out of `rows`."""
         return rows_of_part(self.rows, self.share)
 
 
@@ -139,9 +139,9 @@ def rows_of_part(n: int, share: float) -> int:
 
 
 def chance_of_claim(goal: Goal, n: int, share: float = 1.0) -> float:
-    """Return the chance that n certified rows prove the claim about a part of them.
+    """Return the probability that n certified rows prove the claim about a part of them.
 
-    The errors are random, and for a share below 1 so is how many of the rows belong to the part.
+    The number of errors is random, and for a share below 1 so is the number of rows of the part.
     """
     if share == 1.0:
         own, weights = np.array([n]), np.ones(1)
@@ -170,15 +170,15 @@ def read_shares(what: str, shares: Mapping[str, float] | None) -> dict[str, floa
 
 
 def _whole_rows(own: int, share: float) -> int:
-    """Return the smallest number of rows of which a part has so many."""
+    """Return the smallest number of rows of which a part has this many."""
     return math.ceil(own / as_written(share))
 
 
 @functools.lru_cache(maxsize=CACHED)
 def _rows_with_chance(goal: Goal, share: float, chance: float) -> int:
-    """Return rows that reach the claim with a chance; for a share below 1 found by bisection.
+    """Return the rows that reach the claim with a probability; for a share below 1 found by bisection.
 
-    The chance grows with the rows but for ripples, so that a few rows less may do as well.
+    The probability grows with the rows except for ripples, so slightly fewer rows may be enough too.
     """
     if share == 1.0:
         return rows_for_chance(goal, chance)
@@ -200,7 +200,7 @@ def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _own_rows(n: int, share: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return numbers of rows that a part may have of n, and their probabilities; of very many, some."""
+    """Return possible numbers of rows of a part of n, and their probabilities; a sample of them if many."""
     mean, spread = n * share, DEVIATIONS * math.sqrt(n * share * (1.0 - share)) + 10.0
     low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
     own = np.unique(np.linspace(low, high, min(high - low + 1, MOST_POINTS)).astype(np.int64))

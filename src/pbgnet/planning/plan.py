@@ -1,4 +1,4 @@
-"""A plan: all claims with the rows they need, how the bound falls, and how to divide a table."""
+"""A plan: all claims with the rows they need, how the bound decreases, and how to divide a table."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from pbgnet.planning.parts import (
 from pbgnet.validation import positive_int
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Of a table, certified."""
+"""Shares of a table to certify."""
 
 DIGITS = (1, 2, 5)
 SPAN = 12.0
@@ -33,7 +33,7 @@ SPAN = 12.0
 
 @dataclass(frozen=True)
 class CurvePoint(BoundAtRows):
-    """What so many rows prove, and the chance that they prove the claim if `error` is the true rate."""
+    """What this many rows prove, and the probability that they prove the claim if `error` is the rate."""
 
     chance: float
 
@@ -45,13 +45,14 @@ class SplitPoint:
     Attributes
     ----------
     share : float
-        Of the table, certified.
+        Share of the table that is certified.
     certified, fitted : int
         Rows.
     bound, gap : float
-        Over all rows, or all that are answered, at the error rate expected; and less that rate.
+        Bound over all rows, or all answered rows, at the expected error rate; and its distance from that
+        rate.
     chance : float
-        That the claim which needs most rows is reached.
+        Probability of reaching the claim that needs the most rows.
     """
 
     share: float
@@ -69,21 +70,21 @@ class Plan:
     Attributes
     ----------
     error, claim, confidence, chance : float
-        As asked for.
+        As requested.
     answered : float
         Share of rows that are answered; 1 without abstention.
     n_claims : int
-        Claims that share delta.
+        Number of claims that share delta.
     n_parts : int
-        Into how many equal parts it is divided for a claim that is not about a group.
+        Number of equal parts of delta, for claims that are not about a group.
     delta : float
-        One of them.
+        One of these parts.
     parts : tuple of Part
         All rows first, then classes, then groups.
     curve : tuple of CurvePoint
-        How the bound over all rows falls; where some rows are not answered, with the answered ones.
+        How the bound over all rows, or over answered rows, decreases.
     n_rows : int or None
-        Rows of the table to be divided, where there is one.
+        Number of rows of the table to divide, if there is one.
     split : tuple of SplitPoint
         Ways to divide it.
     """
@@ -122,7 +123,7 @@ class Plan:
         return 0 if self.n_rows is None else max(0, self.certified_rows + 1 - self.n_rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain JSON-able values."""
+        """Return the plan as plain values for JSON."""
         return {**asdict(self), "certified_rows": self.certified_rows, "deciding": self.deciding.name}
 
 
@@ -198,7 +199,7 @@ def plan_rows(
 
 
 def _curve(goal: Goal, confidence: float, n_parts: int, needed: int) -> tuple[CurvePoint, ...]:
-    """Return bounds at round numbers of rows around those that are needed."""
+    """Return bounds at round numbers of rows around the number needed."""
     powers = range(int(math.log10(needed)) - 2, int(math.log10(needed)) + 3)
     rows = [digit * 10**power for power in powers if power >= 0 for digit in DIGITS]
     shown = [n for n in rows if needed / SPAN <= n <= needed * SPAN]

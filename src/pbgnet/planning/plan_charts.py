@@ -1,4 +1,4 @@
-"""Two pictures over the rows: how the bound falls, and how the chance to reach the claim grows."""
+"""Two charts over the rows: how the bound decreases, and how the probability of reaching the claim grows."""
 
 import math
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 408, 26, 256
 
 N_POINTS = 160
-"""Enough for the saw that whole errors make of the curve."""
+"""Number of points, enough to show the sawtooth."""
 
 
 def bound_chart(plan: Plan) -> Chart:
-    """Draw the bound against the rows, with the error rate expected and the claim."""
+    """Draw the bound against the rows, with the expected error rate and the claim."""
     across = _rows_axis(plan)
     points = bound_by_rows(plan.error, _rows(across), plan.confidence, n_claims=plan.n_parts)
     up = Axis(0.0, min(1.0, 1.08 * max(point.bound for point in points)), BOTTOM, TOP)
@@ -42,7 +42,7 @@ def bound_chart(plan: Plan) -> Chart:
 
 
 def chance_chart(plan: Plan) -> Chart:
-    """Draw the chance to reach the claim against the rows, if the error rate is as expected."""
+    """Draw the probability of reaching the claim against the rows, if the error rate is as expected."""
     across, up = _rows_axis(plan), Axis(0.0, 1.0, BOTTOM, TOP)
     goal = Goal(plan.error, plan.claim, plan.delta)
     chances = [(n, chance_of_claim(goal, n)) for n in _rows(across)]
@@ -63,7 +63,7 @@ def _rows_axis(plan: Plan) -> Axis:
 
 
 def _rows(across: Axis) -> list[int]:
-    """Return whole numbers of rows at even places of a logarithmic axis."""
+    """Return whole numbers of rows, evenly spaced on a logarithmic axis."""
     low, high = math.log(across.low), math.log(across.high)
     places = (low + (high - low) * k / (N_POINTS - 1) for k in range(N_POINTS))
     return sorted({max(1, round(math.exp(place))) for place in places})

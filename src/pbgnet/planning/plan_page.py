@@ -14,7 +14,7 @@ from pbgnet.validation import check_kind
 
 
 def render_plan(plan: Plan) -> str:
-    """Return a plan as one HTML page, with no outside parts and no scripts."""
+    """Return a plan as one HTML page, without external resources or scripts."""
     check_kind("plan", plan, Plan, advice="Make one with plan_rows.")
     return render_page(
         __file__,
@@ -41,5 +41,5 @@ def render_plan(plan: Plan) -> str:
 
 
 def write_plan(path: str | os.PathLike[str], plan: Plan, *, overwrite: bool = False) -> Path:
-    """Write the page of a plan, whole or not at all; what stands there is replaced only if so asked."""
+    """Write the page of a plan, completely or not at all; an existing file is replaced only on request."""
     return write_new(path, render_plan(plan), overwrite=overwrite)

@@ -27,7 +27,7 @@ ASSUMED = (
 
 
 def question(plan: Plan) -> str:
-    """Say what is asked."""
+    """Say what was asked for."""
     of = "" if plan.answered == 1 else f" among the {percent(plan.answered)} % of rows that are answered"
     return (
         f"To claim an error rate of at most {percent(plan.claim)} %{of}, at "
@@ -64,7 +64,7 @@ def key_numbers(plan: Plan) -> list[tuple[str, str, str]]:
 
 
 def shared_delta(plan: Plan) -> str:
-    """Say how many claims share delta; nothing for one."""
+    """Say how many claims share delta; nothing if there is one."""
     if plan.n_claims == 1:
         return ""
     classes = sum(part.kind == "class" for part in plan.parts)
@@ -125,7 +125,7 @@ def advice(plan: Plan) -> list[str]:
 
 
 def curve_columns(plan: Plan) -> tuple[str, ...]:
-    """Return the headings of the table that shows how the bound falls."""
+    """Return the headings of the table of bounds by rows."""
     return ("certified rows" if plan.answered == 1 else "answered rows", *CURVE_COLUMNS)
 
 
@@ -159,12 +159,12 @@ def split_texts(plan: Plan, point: SplitPoint) -> tuple[str, ...]:
 
 
 def decimals(plan: Plan) -> int:
-    """Return how many decimals tell bounds apart: four, and more for small claims."""
+    """Return how many decimals are needed to tell bounds apart: four, and more for small claims."""
     return max(4, 2 - math.floor(math.log10(plan.claim)))
 
 
 def chance_text(chance: float) -> str:
-    """Write a chance in percent, rounded down, so that only what is sure is 100."""
+    """Write a probability in percent, rounded down, so that only certainty is 100."""
     return f"{math.floor(1000 * chance) / 10:g} %"
 
 

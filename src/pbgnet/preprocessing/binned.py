@@ -1,8 +1,8 @@
-"""Tables kept as one small whole number per cell, and what each of these codes stands for.
+"""Tables stored as one small whole number per cell, and the meaning of each of these codes.
 
-A number becomes the bin it falls into, a text its category. What a column contributes to a row is a function
-of its code alone, so a table takes a byte per cell however many outputs it has, and a first layer needs one
-look-up per cell (`pbgnet.networks.BinnedRows`).
+A number becomes the bin it falls into, a text its category. What a column contributes to a row only depends
+on its code. So a table takes one byte per cell for any number of outputs, and a first layer needs one look-up
+per cell (`pbgnet.networks.BinnedRows`).
 """
 
 import functools
@@ -21,14 +21,14 @@ NO_OUTPUT = -1
 
 @dataclass(frozen=True, eq=False)
 class ColumnBook:
-    """What the codes 0, ..., C - 1 of one column stand for.
+    """The meaning of the codes 0, ..., C - 1 of one column.
 
     Attributes
     ----------
     names : tuple of str
-        Of the outputs: the value, where there is one; the steps; the others.
+        Names of the outputs: the value, if there is one; the steps; the others.
     values : ndarray of float64, shape (C,), or None
-        The first output for each code, where the column has a value.
+        The first output for each code, if the column has a value.
     n_steps : int
         Number of step outputs.
     steps_on : ndarray of int64, shape (C,)
@@ -50,7 +50,7 @@ class ColumnBook:
 
 
 class CodeBook:
-    """What the codes of all columns stand for, in arrays over all codes, one column after the other.
+    """The meaning of the codes of all columns, in arrays over all codes, one column after the other.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ class CodeBook:
     starts : ndarray of int64, shape (c + 1,)
         Where the codes of each column begin.
     value : ndarray of float64, shape (B,)
-        The value of each code, 0 where its column has none.
+        The value of each code, 0 if its column has none.
     value_output : ndarray of int64, shape (c,)
-        The output that holds the value of a column; -1 for none.
+        The output with the value of a column; -1 for none.
     first_step, n_steps : ndarray of int64, shape (c,)
-        The outputs that are the steps of a column: the first, and how many follow each other.
+        The outputs with the steps of a column: the first, and how many follow.
     steps_on : ndarray of int64, shape (B,)
         How many steps of its column are 1 for each code.
     other_output : ndarray of int64, shape (B,)
-        The one other output that is 1 for each code; -1 for none.
+        The other output that is 1 for each code; -1 for none.
     """
 
     def __init__(self, columns: list[ColumnBook]) -> None:
@@ -99,16 +99,16 @@ class CodeBook:
 
     @property
     def n_codes(self) -> int:
-        """The number B of codes of all columns together."""
+        """The number B of codes of all columns."""
         return int(self.starts[-1])
 
     @functools.cached_property
     def squares(self) -> NDArray[np.float64]:
-        """What each code adds to the squared length of a row, shape (B,)."""
+        """What each code contributes to the squared length of a row, shape (B,)."""
         return np.asarray(self.value**2 + self.steps_on + (self.other_output >= 0))
 
     def with_values_times(self, factors: NDArray[np.float64]) -> "CodeBook":
-        """Return a book whose values are multiplied, by one factor for each column, shape (c,)."""
+        """Return a book whose values are multiplied by one factor per column, shape (c,)."""
         return CodeBook(
             [
                 column if column.values is None else replace(column, values=column.values * factor)
@@ -118,7 +118,7 @@ class CodeBook:
 
     @property
     def outputs_without_steps(self) -> NDArray[np.int64]:
-        """The outputs that are no steps, in order: all that numbers become where they have none."""
+        """The outputs that are not steps, in order: all outputs of numbers without steps."""
         is_step = np.zeros(self.n_outputs, dtype=bool)
         for first, count in zip(self.first_step, self.n_steps, strict=True):
             is_step[first : first + count] = True
@@ -141,17 +141,17 @@ class CodeBook:
 
 @dataclass(frozen=True, eq=False)
 class BinnedTable:
-    """Rows of a table as codes, with the book that says what these stand for.
+    """Rows of a table as codes, with the book that gives their meaning.
 
-    Behaves as a matrix of numbers as far as it needs to: it has a shape, gives rows, and can be written out.
+    It behaves like a matrix of numbers where needed: it has a shape, returns rows, and can be written out.
 
     Attributes
     ----------
     codes : ndarray of uint8 or uint16, shape (n, c)
-        Mapped from a file where there are too many to be held.
+        Mapped from a file if there are too many for memory.
     book : CodeBook
     folder : path or None
-        Where files of rows gathered from mapped codes are to be.
+        Where to put files of rows gathered from mapped codes.
 
     Examples
     --------
@@ -184,11 +184,11 @@ class BinnedTable:
         return BinnedTable(gather_codes(self.codes, rows, self.folder), self.book, self.folder)
 
     def with_book(self, book: CodeBook) -> "BinnedTable":
-        """Return the same codes with a book of as many columns that reads them otherwise."""
+        """Return the same codes with another book of the same number of columns."""
         return BinnedTable(self.codes, book, self.folder)
 
     def toarray(self) -> NDArray[np.float64]:
-        """Write out all outputs, float64."""
+        """Write out all outputs as float64."""
         return self.book.dense(self.codes)
 
 

@@ -20,7 +20,8 @@ from pbgnet.records import Limits, Record
 
 NUMBERS = ("auto", "standard", "range", "steps", "both")
 """What a number becomes: its standardised value, its place between the smallest and the largest bin, steps at
-thresholds, or value and steps; "auto" is left to training."""
+thresholds, or value and steps; "auto" leaves the choice to training.
+"""
 
 MOST_BINS = 1 << 15
 """Most bins of a column."""
@@ -30,35 +31,35 @@ MOST_BINS = 1 << 15
 class FittedColumn(Record):
     """What all kinds of columns share.
 
-    Those that are numeric or categorical turn values into codes (`encode`), and say what these codes stand
-    for (`book`). Others are made of such (`coded`): a date of several, a column that is left out of none.
+    Numeric and categorical columns turn values into codes (`encode`), and give the meaning of these codes
+    (`book`). Others consist of such columns (`coded`): a date of several, a column that is left out of none.
     """
 
     name: str
-    missing: bool  # whether the fitted rows had missing values, which then get an output of their own
+    missing: bool  # whether the fitted rows had missing values, which then have their own output
 
 
 @dataclass(frozen=True)
 class EmptyColumn(FittedColumn):
-    """A column with no value in the fitted rows: left out."""
+    """A column without any value in the fitted rows: left out."""
 
     kind: ClassVar[str] = "empty"
 
 
 @dataclass(frozen=True)
 class IdColumn(FittedColumn):
-    """A column with another value in each fitted row, which names the rows: left out."""
+    """A column with a different value in each fitted row, which identifies rows: left out."""
 
     kind: ClassVar[str] = "id"
 
 
 @dataclass(frozen=True)
 class NumericColumn(FittedColumn):
-    """A number becomes the bin it falls into, counted from 0; a missing one has a code of its own, the last.
+    """A number becomes the bin it falls into, counted from 0; missing has a code of its own, the last.
 
-    Where the fitted rows had no missing values, a later one counts as the median. Text is read as the number
-    it writes out in the style of the fitted rows; what is no finite number counts as missing. Numbers beyond
-    those of the fitted rows fall into the first or the last bin.
+    If the fitted rows had no missing values, a later one counts as the median. Text is read as a number in
+    the style of the fitted rows; anything that is not a finite number counts as missing. Numbers beyond those
+    of the fitted rows fall into the first or the last bin.
     """
 
     kind: ClassVar[str] = "numeric"
@@ -66,8 +67,8 @@ class NumericColumn(FittedColumn):
     median: float
     thresholds: Annotated[tuple[float, ...], Limits(longest=MOST_BINS - 1)]  # increasing; none if constant
     values: Annotated[tuple[float, ...], Limits(longest=MOST_BINS)]  # mean of each bin, standardised
-    style: Annotated[str, Limits(choices=STYLES)] = "plain"  # in which the fitted rows write numbers as text
-    unit: Annotated[str, Limits(choices=UNITS)] = ""  # that may stand with them
+    style: Annotated[str, Limits(choices=STYLES)] = "plain"  # how the fitted rows write numbers as text
+    unit: Annotated[str, Limits(choices=UNITS)] = ""  # that may accompany them
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,14 +86,14 @@ class NumericColumn(FittedColumn):
         return len(self.values)
 
     def book(self, numbers: str) -> ColumnBook:
-        """The value, a step at each threshold, or both; and 1 where it was missing, if any."""
+        """The value, a step at each threshold, or both; and 1 if it was missing, if any was."""
         has_value, has_steps = numbers != "steps", numbers in ("steps", "both")
         values = np.array(self.values)
         if numbers == "range":
             values = (values - values.min()) / max(np.ptp(values), np.finfo(float).tiny)
         bins = np.arange(self.n_bins)
         others = np.full(self.n_bins, NO_OUTPUT)
-        if self.missing:  # as the median, and with a step of its own
+        if self.missing:  # as the median, and with its own step
             bins, others = np.append(bins, self._bins(np.array([self.median]))), np.append(others, 0)
         names = [self.name] * has_value
         names += [f"{self.name}>={threshold!r}" for threshold in self.thresholds] if has_steps else []
@@ -105,12 +106,12 @@ class NumericColumn(FittedColumn):
         )
 
     def encode(self, column: Column) -> tuple[NDArray[np.int64], list[str]]:
-        """Return the code of each row, and what was no finite number."""
+        """Return the code of each row, and the values that are not finite numbers."""
         numbers, unknown = self.read(column)
         return self.codes(numbers), unknown
 
     def read(self, column: Column) -> tuple[NDArray[np.float64], list[str]]:
-        """Return the number of each row, NaN where there is none, and what was no finite number."""
+        """Return the number of each row, NaN if there is none, and the values that are not finite numbers."""
         return finite_numbers(column, self.style, self.unit)
 
     def codes(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -125,16 +126,16 @@ class NumericColumn(FittedColumn):
 
 @dataclass(frozen=True)
 class CategoricalColumn(FittedColumn):
-    """One output per category of the fitted rows, one for the rarer ones together, and one for missing.
+    """One output per category of the fitted rows, one for all rare ones, and one for missing.
 
-    The codes are those of the categories, then "rare" and "missing" where the fitted rows had such, and last
-    that of a value which is none of these: it has no output.
+    The codes are those of the categories, then "rare" and "missing" if the fitted rows had such values, and
+    last that of an unknown value, which has no output.
     """
 
     kind: ClassVar[str] = "categorical"
 
     categories: tuple[str, ...]  # sorted
-    rare: bool  # whether rarer categories of the fitted rows were pooled, with which later ones go
+    rare: bool  # whether rare categories of the fitted rows were pooled; later unknown ones join them
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,9 +167,9 @@ class CategoricalColumn(FittedColumn):
 
 @dataclass(frozen=True)
 class DateColumn(FittedColumn):
-    """A date becomes several numbers: days since 1970, and of year, month, weekday and hour what varied.
+    """A date becomes several numbers: days since 1970, and year, month, weekday and hour if they vary.
 
-    A time of day becomes one, in hours. What is no date in the layout of the fitted rows counts as missing.
+    A time of day becomes one, in hours. Text that is not a date in the layout of the fitted rows is missing.
     """
 
     kind: ClassVar[str] = "date"
@@ -191,7 +192,7 @@ class DateColumn(FittedColumn):
             raise DomainError("The thresholds of a date must be days in the years 1 to 9999.")
 
     def read(self, column: Column) -> tuple[list[NDArray[np.float64]], list[str]]:
-        """Return the numbers of each part, NaN where there is none, and what was no date."""
+        """Return the numbers of each part, NaN if there is none, and the values that are not dates."""
         texts = column.texts if column.texts is not None else number_texts(column.numbers)
         seconds = read_dates(texts, self.layout)
         unknown = Words.of(texts).occurring(np.isnan(seconds)) if np.isnan(seconds).any() else []
@@ -201,7 +202,7 @@ class DateColumn(FittedColumn):
         return parts, [*map(repr, unknown)]
 
     def books(self, numbers: str) -> list[ColumnBook]:
-        """Those of the parts; thresholds between days are told as dates."""
+        """The books of the parts; thresholds between days are written as dates."""
         first, *others = [part.book(numbers) for part in self.parts]
         if self.layout != "time" and first.n_steps:
             start = int(first.values is not None)
@@ -219,14 +220,14 @@ CodedColumn = NumericColumn | CategoricalColumn
 
 
 def coded(fitted: SomeColumn) -> tuple[CodedColumn, ...]:
-    """Return the columns of codes that a column becomes, in order: one, several of a date, or none."""
+    """Return the columns of codes that a column becomes, in order: one, several for a date, or none."""
     if isinstance(fitted, DateColumn):
         return fitted.parts
     return (fitted,) if isinstance(fitted, NumericColumn | CategoricalColumn) else ()
 
 
 def books_of(fitted: SomeColumn, numbers: str) -> list[ColumnBook]:
-    """Return what the codes stand for, one book for each of `coded`."""
+    """Return the meaning of the codes, one book for each of `coded`."""
     if isinstance(fitted, DateColumn):
         return fitted.books(numbers)
     return [column.book(numbers) for column in coded(fitted)]
@@ -246,7 +247,7 @@ def encode_column(fitted: SomeColumn, column: Column) -> tuple[list[NDArray[np.i
 def finite_numbers(
     column: Column, style: str = "plain", unit: str = ""
 ) -> tuple[NDArray[np.float64], list[str]]:
-    """Return a column as numbers, NaN where it has none, and the values that are no finite numbers."""
+    """Return a column as numbers, NaN if there is none, and the values that are not finite numbers."""
     if column.numbers is not None:
         infinite = np.isinf(column.numbers)
         unknown = [repr(value) for value in dict.fromkeys(column.numbers[infinite].tolist())]
@@ -262,7 +263,7 @@ def finite_numbers(
 
 
 def number_texts(numbers: NDArray[np.float64] | None) -> list[str | None]:
-    """Write numbers as the categories they would be, for a column that was no number in the fitted rows."""
+    """Write numbers as categories, for a column that was not numeric in the fitted rows."""
     return [
         None if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
         for value in ([] if numbers is None else numbers.tolist())

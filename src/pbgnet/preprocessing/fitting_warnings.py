@@ -1,4 +1,4 @@
-"""What to tell whoever fits a table about its columns."""
+"""Warnings about the columns of a fitted table."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from pbgnet.preprocessing.tables import count_rows, first_few, is_frame
 def fit_warnings(
     found: Sequence[Fitted], table: Any, max_categories: int
 ) -> Iterator[tuple[str, type[PBGNetWarning]]]:
-    """Yield what is worth a warning about the columns of a fitted table, and its kind."""
+    """Yield the warnings about the columns of a fitted table, and their kinds."""
     fitted, n_rows = [one.column for one in found], count_rows(table)
     if empty := [column.name for column in fitted if isinstance(column, EmptyColumn)]:
         text = f"{some_columns(empty)} had no values in the {n_rows} fitted rows and will be left out."
@@ -43,12 +43,12 @@ def fit_warnings(
 
 
 def some_columns(names: Sequence[str]) -> str:
-    """Name columns, the first three of many."""
+    """Name columns; of many, the first three."""
     return f"{'Columns' if len(names) > 1 else 'Column'} {first_few(names)}"
 
 
 def _odd_cells(one: Fitted, table: Any) -> str:
-    """Say which cells were not like the others of their column."""
+    """Say which cells were unlike the others of their column."""
     what = "dates" if isinstance(one.column, DateColumn) else "numbers"
     cells = [f"{_place(table, row)} ({text!r:.40})" for row, text in one.odd.items()]
     return (
@@ -59,7 +59,7 @@ def _odd_cells(one: Fitted, table: Any) -> str:
 
 
 def _place(table: Any, row: int) -> str:
-    """Name a row as its frame does, by the index; by its position among the fitted rows in an array."""
+    """Name a row by the index of its frame, or by its position among the fitted rows of an array."""
     index = getattr(table, "index", None) if is_frame(table) else None
     if index is None or callable(index):
         return f"fitted row {row}"

@@ -1,4 +1,4 @@
-"""Dates that a table itself holds as such: texts as far as anybody asks, and never read back from these."""
+"""Columns that a table stores as dates; they become texts only if needed, and are never parsed from them."""
 
 import functools
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ FIRST_YEAR, LAST_YEAR = 1, 9999
 
 
 class Moments(Words):
-    """The dates of a column, each different one kept once; its words are written when they are asked for.
+    """The dates of a column, each distinct one stored once; its texts are written when needed.
 
     Parameters
     ----------
     moments : ndarray of datetime64, shape (k,)
-        Those that occur, each once.
+        The distinct dates.
     places : ndarray of whole numbers, shape (n,)
-        -1 where a date is missing.
+        -1 if a date is missing.
 
     Examples
     --------
@@ -45,17 +45,17 @@ class Moments(Words):
 
     @functools.cached_property
     def words(self) -> list[str]:  # type: ignore[override]
-        """The different dates as texts: 2020-01-31T12:30:00."""
+        """The distinct dates as texts: 2020-01-31T12:30:00."""
         return date_texts(self.moments)
 
     @property
     def n_words(self) -> int:
-        """Number of different dates."""
+        """Number of distinct dates."""
         return int(self.moments.size)
 
     @functools.cached_property
     def seconds(self) -> NDArray[np.float64]:
-        """Of each different date since the beginning of 1970: the number that its text is read as."""
+        """Seconds of each distinct date since the beginning of 1970: the number that its text is read as."""
         days = self.moments.astype("datetime64[D]")
         minutes = self.moments.astype("datetime64[m]")
         rest = (self.moments - minutes).astype("timedelta64[ns]").astype(np.int64) / 1e9
@@ -65,7 +65,7 @@ class Moments(Words):
 
     @classmethod
     def joined(cls, parts: Sequence[Words]) -> Words:
-        """Return the dates of parts one after the other."""
+        """Return the dates of several parts, one after the other."""
         dates = [part for part in parts if isinstance(part, cls)]
         moments, new = np.unique(np.concatenate([part.moments for part in dates]), return_inverse=True)
         ends = np.cumsum([part.moments.size for part in dates])
@@ -79,7 +79,7 @@ class Moments(Words):
         return Moments(self.moments[kept], places)
 
     def take(self, rows: slice | NDArray[Any]) -> "Moments":
-        """Return the dates of some rows; those of fewer rows than there are dates keep theirs alone."""
+        """Return the dates of some rows; if there are fewer rows than dates, only theirs are kept."""
         places = self.places[rows]
         if isinstance(rows, slice) or places.size >= self.n_words:
             return Moments(self.moments, places)
@@ -88,7 +88,7 @@ class Moments(Words):
 
 
 def date_texts(values: NDArray[Any]) -> list[str]:
-    """Write dates of numpy as texts, each by itself: 2020-01-31T12:30:00."""
+    """Write NumPy dates as texts, each separately: 2020-01-31T12:30:00."""
     whole = values.astype("datetime64[s]")
     texts = np.datetime_as_string(whole).astype(object)
     broken = values != whole

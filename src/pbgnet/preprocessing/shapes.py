@@ -1,7 +1,7 @@
-"""What texts look like if one digit is as good as another: thousands of dates share one shape.
+"""The shape of a text, in which all digits are the same: thousands of dates share one shape.
 
-A pattern whose only digits are classes ``[0-9]`` matches a text if and only if it matches its shape, and at
-the same places. So it is tried once for each shape.
+A pattern whose only digits are classes ``[0-9]`` matches a text if and only if it matches its shape, at the
+same places. So it is tried once for each shape.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _TO_SHAPE = bytes.maketrans(_DIGITS, b"1" * len(_DIGITS))
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """The different shapes of texts.
+    """The distinct shapes of texts.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Shapes:
 
     @classmethod
     def of(cls, texts: Sequence[str] | Words) -> "Shapes":
-        """Find the shapes of texts, or of the different words of a column.
+        """Find the shapes of texts, or of the distinct words of a column.
 
         Examples
         --------
@@ -49,7 +49,7 @@ class Shapes:
             texts = texts.words
         joined = "\n".join(texts).encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
         shaped = joined.decode("utf-8", "surrogatepass").split("\n") if texts else []
-        if len(shaped) != len(texts):  # some text goes on over several lines
+        if len(shaped) != len(texts):  # a text has several lines
             table = str.maketrans("0123456789", "1" * 10)
             shaped = [text.translate(table) for text in texts]
         known = {shape: place for place, shape in enumerate(dict.fromkeys(shaped))}
@@ -64,9 +64,9 @@ class Shapes:
 
 
 def digit_matrix(read: Words, members: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return the characters of words of one width as the digits they are, shape (n, width).
+    """Return the characters of words of one width as digits, shape (n, width).
 
-    Blanks around words do not count; what is no digit is some other number.
+    Blanks around words do not count; a character that is not a digit becomes some other number.
     """
     if _shape_of_all(read) is not None:
         codes = _packed_matrix(read)[members]
@@ -77,7 +77,7 @@ def digit_matrix(read: Words, members: NDArray[np.int64], width: int) -> NDArray
 
 
 def _shape_of_all(read: Words) -> str | None:
-    """Return the one shape that all of packed words have, in ASCII and without blanks around; else None."""
+    """Return the shape that all packed words have, in ASCII and without blanks around, or None."""
     if not isinstance(read, PackedWords) or not read.n_words:
         return None
     width = int(read.starts[1])

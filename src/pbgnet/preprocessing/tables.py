@@ -1,4 +1,4 @@
-"""Tables in whatever form they come: frames with named columns, and arrays.
+"""Tables in any form: frames with named columns, and arrays.
 
 A frame is anything with ``.columns``, ``frame[name]`` and ``.to_numpy()`` on a column; no frame
 library is imported.
@@ -24,7 +24,7 @@ from pbgnet.preprocessing.words import Words
 from pbgnet.validation import check_readable
 
 MISSING_TYPES = frozenset({"NAType", "NaTType"})
-"""Types of the missing values of frame libraries, by name, for the libraries are not imported."""
+"""Names of the types of missing values in frame libraries, which are not imported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Column:
     ----------
     name : str
     numbers : ndarray of float64 or None
-        The values where the column is numeric, with NaN for missing ones.
+        The values of a numeric column, with NaN for missing ones.
     texts : sequence of str or None
         The values of a categorical column, None for missing ones; a list, or `Words`.
     categorical : bool
@@ -43,8 +43,8 @@ class Column:
     dates : bool
         Whether the table itself says that these are dates, which are written out as texts.
     typed : ndarray of float64 or None
-        Where numbers stand among texts, which have them written out: these numbers, and NaN for all else.
-        They are no matter of style.
+        If numbers occur among texts, where they are written out: these numbers, and NaN for all else. They do
+        not depend on a style.
     """
 
     name: str
@@ -124,7 +124,7 @@ def as_table(X: Any) -> Any:  # noqa: N803
 def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of a frame, array, sparse matrix or source, by position.
 
-    Those of a source come as columns that are read already, in one pass through it.
+    Rows of a source are returned as columns that have been read, in one pass over it.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def check_columns(found: Sequence[str], expected: Sequence[str]) -> None:
 
 
 def first_few(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
-    """List names, the first three of many."""
+    """List names; of many, the first three."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(map(show, names[:3])) + more
 
@@ -187,14 +187,14 @@ def first_few(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
 def read_columns(
     table: Any, names: Sequence[str] | None = None, *, number_type: type | None = np.float64
 ) -> list[Column]:
-    """Read the columns of a frame, source or two-dimensional array, in the order of `names` where given.
+    """Read the columns of a frame, source or two-dimensional array, in the order of `names` if given.
 
     With a `number_type` of None, numbers are views of the table, of its own type: for `column_parts`, which
     turns them into float64 a part at a time.
     """
     if hasattr(table, "tocsr"):
         raise DtypeError("A sparse matrix has no missing values and does not need table preprocessing.")
-    if hasattr(table, "batches"):  # a source: the columns asked for are held whole
+    if hasattr(table, "batches"):  # a source: the requested columns are held in full
         table = (table if names is None else table.select(names)).read()
     if hasattr(table, "parts"):  # a `ColumnTable`
         return [table[name] for name in (table.columns if names is None else names)]
@@ -214,7 +214,7 @@ def read_columns(
 
 
 def as_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Return an array as float64 if it holds numbers and truth values only, as objects or plainly.
+    """Return an array as float64 if it only contains numbers and booleans, possibly as objects.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def as_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _read_column(name: str, column: Any, number_type: type | None) -> Column:
-    """Read a column as numbers, or as texts where it is anything else."""
+    """Read a column as numbers, or as texts if it is anything else."""
     values = _values(column)
     if values.ndim != 1:
         raise ShapeError(f"Column {name!r} must hold one value per row, got shape {values.shape}.")
@@ -251,20 +251,20 @@ def _read_column(name: str, column: Any, number_type: type | None) -> Column:
         return _read_objects(name, values.tolist(), getattr(getattr(column, "dtype", None), "kind", "O"))
     if values.dtype.kind == "M":
         return Column(name, None, Moments.read(values), dates=True)
-    if values.dtype.kind == "m":  # a span of time in seconds, NaN where it is missing
+    if values.dtype.kind == "m":  # a duration in seconds, NaN if it is missing
         return Column(name, values / np.timedelta64(1, "s"), None)
     raise DtypeError(f"Column {name!r} holds {values.dtype}; convert it, or drop it.")
 
 
 def _values(column: Any) -> NDArray[Any]:
-    """Return the values of a column; of dates with a time zone those on the clock there."""
+    """Return the values of a column; dates with a time zone in local time of that zone."""
     if getattr(getattr(column, "dtype", None), "tz", None) is not None and hasattr(column, "dt"):
         column = column.dt.tz_localize(None)
     return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
 
 
 def _read_objects(name: str, items: list[Any], kind: str) -> Column:
-    """Read the objects of a column whose type is of this kind: "b" for truth values that may be missing."""
+    """Read the objects of a column whose type is of this kind: "b" for booleans that may be missing."""
     kinds = set(map(type, items))
     if kinds <= {str, type(None)} and str in kinds:
         return Column(name, None, items)
@@ -282,7 +282,7 @@ def _read_objects(name: str, items: list[Any], kind: str) -> Column:
 
 
 def _only_gaps(items: list[Any]) -> bool:
-    """Whether no number stands among texts, only NaN, as frames mark what is missing."""
+    """Whether texts contain no numbers other than NaN, with which frames mark missing values."""
     return all(math.isnan(item) for item in items if type(item) is float)
 
 
@@ -291,7 +291,7 @@ def _is_number(value: object) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is None, NaN, or what frame libraries have for it."""
+    """Whether a value is None, NaN, or a frame library's missing value."""
     return (
         value is None
         or (isinstance(value, float | np.floating) and math.isnan(value))
@@ -301,7 +301,7 @@ def is_missing(value: object) -> bool:
 
 
 def _all_numbers(kinds: set[type]) -> bool:
-    """Whether every value is a number or missing. A column with no value at all counts as numeric."""
+    """Whether every value is a number or missing. A column without any value counts as numeric."""
     if str in kinds or bool in kinds or np.bool_ in kinds:
         return False
     return all(
@@ -322,7 +322,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _texts(name: str, items: list[Any]) -> list[str | None]:
-    """Write each value as text, with whole numbers alike whether they are 1 or 1.0."""
+    """Write each value as text; whole numbers are written the same, whether they are 1 or 1.0."""
     if set(map(type, items)) <= {str, type(None)}:
         return items
     return [None if is_missing(item) else _text(name, item) for item in items]

@@ -3,19 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
-# More bins than these make training slower on few rows, and nothing better (docs/reference/tables.md).
+# More bins make training slower on few rows, and do not improve it (docs/reference/tables.md).
 FEWEST_BINS, ROWS_PER_BIN = 32, 16
 
-# So few numbers are looked up one by one.
+# Up to this many numbers are looked up one by one.
 FEW_NUMBERS = 256
 
 
 def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
-    """Return increasing thresholds t, so that `number >= t` tells bins apart: at most `max_bins` bins.
+    """Return increasing thresholds t, so that `number >= t` separates bins: at most `max_bins` bins.
 
-    There are fewer bins where there are few rows to fill them. Thresholds lie between all distinct numbers
-    where these are few. Otherwise half of them are quantiles of the rows, and half quantiles of the distinct
-    numbers: of a column that is mostly zeros the rows alone would see little else.
+    With few rows to fill them there are fewer bins. If there are few distinct numbers, thresholds are between
+    all of them. Otherwise half of the thresholds are quantiles of the rows, and half quantiles of the
+    distinct numbers: in a column of mostly zeros, quantiles of the rows would see little else.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np
     else:
         half = max(1, (max_bins - 1) // 2)
         shares = np.arange(1, half + 1) / (half + 1)
-        # The gap g lies above the first g + 1 distinct numbers.
+        # The gap g is above the first g + 1 distinct numbers.
         by_rows = np.searchsorted(np.cumsum(counts), shares * numbers.size)
         by_distinct = np.round(shares * n_gaps).astype(np.int64)
         gaps = np.unique(np.clip(np.concatenate([by_rows, by_distinct]), 0, n_gaps - 1))
@@ -51,8 +51,8 @@ def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np
 def count_up_to(thresholds: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return how many of increasing thresholds are at most each of the numbers, none of which is NaN.
 
-    What `searchsorted` returns on the right side, in a third of the time where there are many numbers: it
-    halves the thresholds for all of them at once, and has no branch to foretell.
+    The same as `searchsorted` on the right side, in a third of the time for many numbers: it bisects the
+    thresholds for all of them together, without branches to predict.
 
     Examples
     --------

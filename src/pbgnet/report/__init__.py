@@ -1,4 +1,4 @@
-"""The report of a certified classifier: one HTML page that loads nothing and runs no scripts."""
+"""The report of a certified classifier: one HTML page without external resources or scripts."""
 
 from pbgnet.report.bars import error_rate_bars, hamming_bars, loss_bars
 from pbgnet.report.kept import About, Comparison, ErrorCount, Kept, TestSet, identity_of

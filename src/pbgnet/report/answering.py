@@ -1,4 +1,4 @@
-"""How many rows are answered, and how often wrongly, from each threshold on."""
+"""How many rows are answered, and how many wrongly, at each threshold."""
 
 from pbgnet.certificates import Certificate, SelectionEvidence, round_up
 from pbgnet.pages import Axis, Chart, label, level_lines, mark, tick_text
@@ -9,7 +9,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 328, 16, 200
 
 
 def answering_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
-    """Return what is certified of answered rows, where not all are."""
+    """Return what is certified about answered rows, if not all rows are answered."""
     claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
     share, threshold = certificate.answered_share, certificate.threshold
     if claim is None or unanswered is None or share is None:
@@ -29,7 +29,7 @@ def answering_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
 
 
 def answering_chart(certificate: Certificate) -> Chart | None:
-    """Draw the share of wrong answers against the share of rows answered; None where all rows are."""
+    """Draw the share of wrong answers against the share of rows answered; None if all rows are answered."""
     claim = certificate.answered_error_rate
     if claim is None or not isinstance(claim.evidence, SelectionEvidence):
         return None

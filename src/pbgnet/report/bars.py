@@ -1,4 +1,4 @@
-"""The bound beside what was measured, what other routes give, and always the same answer."""
+"""The bound beside the measured rate, other routes, and always the same answer."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,10 @@ MEASURED = "Measured on the certified rows"
 
 
 def loss_bars(certificate: Certificate) -> list[Bar]:
-    """Return what is known of the linear loss of the aggregate, or of the loss of a classifier, if any."""
+    """Return what is known about the linear loss of the aggregate, or the loss of a classifier, if any."""
     if certificate.of_network:
         measured = _measured(MEASURED, certificate.network.empirical_risk)
-        # With several outputs the linear loss of always the same answer depends on the code.
+        # With several outputs, the linear loss of always giving the same answer depends on the code.
         trivial = _trivial(certificate) if certificate.network.network.n_outputs == 1 else []
         return [measured, *_claimed(certificate, "linear loss"), *trivial]
     claim = certificate.expected_loss
@@ -23,9 +23,9 @@ def loss_bars(certificate: Certificate) -> list[Bar]:
 
 
 def hamming_bars(certificate: Certificate, measured: float | None = None) -> list[Bar]:
-    """Return what is known of the share of wrong labels, where rows have several.
+    """Return what is known about the share of wrong labels, if rows have several.
 
-    What was measured is in the certificate where it was counted; PAC-Bayes bounds rest on other numbers.
+    The certificate contains the measured share if it was counted; PAC-Bayes bounds use other numbers.
     """
     claim = certificate.hamming_loss
     if claim is None:
@@ -39,7 +39,7 @@ def hamming_bars(certificate: Certificate, measured: float | None = None) -> lis
 def error_rate_bars(
     certificate: Certificate, tested: ErrorCount | None = None, others: Mapping[str, Claim] | None = None
 ) -> list[Bar]:
-    """Return what is known of the error rate of the classifier, and of others on the same rows."""
+    """Return what is known about the error rate of the classifier, and of others on the same rows."""
     bars = []
     if not isinstance(certificate.subject, DisagreementSubject):
         bars.append(_measured(MEASURED, certificate.inputs.empirical_error_rate))
@@ -53,9 +53,9 @@ def error_rate_bars(
 
 
 def _trivial(certificate: Certificate) -> list[Bar]:
-    """Return what always the same answer gives, where the rows have labels.
+    """Return the result of always giving the same answer, if the rows have labels.
 
-    Its linear loss, with one output, is its error rate.
+    With one output, its linear loss is its error rate.
     """
     if certificate.majority is None:
         return []
@@ -69,7 +69,7 @@ def _measured(name: str, value: float) -> Bar:
 
 
 def _claimed(certificate: Certificate, quantity: str) -> list[Bar]:
-    """Return the bounds: what is claimed first, then the alternatives."""
+    """Return the bounds: the claim first, then the alternatives."""
     claimed = [c for c in certificate.claims if c.quantity == quantity and c.overall]
     others = [c for c in certificate.alternatives if c.quantity == quantity]
     groups = (("Certified", "certified", claimed), ("For comparison", "held-out", others))

@@ -12,7 +12,7 @@ from pbgnet.pages import Axis, Chart, Mark, label, level_lines, mark, tick_text
 WIDTH, HEIGHT = 340, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 334, 26, 256
 
-# Fewer rows are grouped more coarsely.
+# With fewer rows, groups are coarser.
 MANY_ROWS, N_BINS, FEW_BINS = 1000, 10, 5
 N_MARGIN_BINS = 20
 
@@ -22,10 +22,10 @@ DIAGRAM_BOTTOM, COUNT_TOP = 186, 220
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose answer has about the same share; of two classes that is `(1 + |G|) / 2`."""
+    """Rows whose answers have about the same share; for two classes that is `(1 + |G|) / 2`."""
 
     low: float
-    high: float  # held by the last bin only
+    high: float  # included only in the last bin
     count: int
     right: int  # rows that are answered right
     share: float  # mean of the bin
@@ -45,11 +45,11 @@ def reliability_bins(
     Parameters
     ----------
     shares : ndarray of float64, shape (n, c)
-        Of each class; the largest is that of the answer, at least 1/2 of two classes.
+        For each class; the largest is that of the answer, at least 1/2 for two classes.
     right : ndarray of bool, shape (n,)
         Whether the answer is right.
     n_bins : int, optional
-        As many as there are rows for, unless given.
+        By default as many as there are rows for.
     """
     n_bins = n_bins or (N_BINS if right.size >= MANY_ROWS else FEW_BINS)
     share, start = shares.max(axis=1), lowest_share(shares.shape[1])
@@ -113,11 +113,11 @@ def margin_chart(
     n_classes: int = 2,
     meaning: str = "margin: label times aggregate",
 ) -> Chart:
-    """Draw how many certified rows have which margin, and how many of them are answered wrong.
+    """Draw how many certified rows have which margin, and how many of them are answered wrongly.
 
-    Of two classes, those with a margin of at most 0 are wrong; of more, most of them.
+    For two classes, those with a margin of at most 0 are wrong; for more, most of them.
     """
-    # Scores of many classes are all near 0, and what is learned is their differences.
+    # Scores of many classes are all near 0; what matters is their differences.
     end = 1.0 if n_classes == 2 else min(1.0, math.ceil(5 * float(np.abs(margins).max()) + 1e-9) / 5)
     places = np.clip(margins, -end, end)
     counts, edges = np.histogram(places, bins=N_MARGIN_BINS, range=(-end, end))
@@ -146,7 +146,7 @@ def margin_chart(
 
 
 def _margin_words(across: Axis, n_classes: int, meaning: str) -> list[Mark]:
-    """Return the words on the axes: where the vote is wrong, or which colour says so."""
+    """Return the labels of the axes: where the vote is wrong, or which colour shows it."""
     if n_classes == 2:
         told = [
             label(across(0.0) - 8, TOP - 4, "vote wrong", "tick", "end"),

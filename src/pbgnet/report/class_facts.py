@@ -1,21 +1,21 @@
-"""Classes, or labels, in words and numbers, be they two or a thousand."""
+"""Classes, or labels, in words and numbers, for any number of them."""
 
 from collections.abc import Sequence
 
 from pbgnet.certificates import Certificate, round_up
 
 MOST_NAMED = 10
-"""So many classes are named where all are listed."""
+"""Most classes that are listed by name."""
 
 MOST_NUMBERS = 4
-"""The bounds of so many classes are key numbers; of more, the largest one is, and the matrix has all."""
+"""Up to this many classes, their bounds are key numbers; for more, only the largest is."""
 
 KeyNumber = tuple[str, str, str, bool]
-"""Its name in the page, text, meaning, and whether it is in colour."""
+"""Its name in the page, text, meaning, and whether it is coloured."""
 
 
 def listed(labels: Sequence[object]) -> str:
-    """Name the classes, the first few of many.
+    """Name the classes, or the first few if there are many.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def short(text: str, most: int) -> str:
 
 
 def title(labels: Sequence[object], several_labels: bool = False) -> str:
-    """Return what is told apart, for the title of the page.
+    """Return what the classifier distinguishes, for the title of the page.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def title(labels: Sequence[object], several_labels: bool = False) -> str:
 
 
 def class_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
-    """Return the bounds on the error rates of the classes, or of many the largest, and on their mean."""
+    """Return the bounds on the error rates of the classes, or the largest if many, and on their mean."""
     claims = certificate.class_conditional
     if not claims:
         return ()
@@ -76,7 +76,7 @@ def class_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
 
 
 def rate_numbers(certificate: Certificate) -> tuple[KeyNumber, ...]:
-    """Return the bounds: on the error rate, and of several labels on the share of wrong ones, and on each."""
+    """Return the bounds on the error rate and, for several labels, on the share of wrong ones and on each."""
     words = "bound on the rows with any wrong label" if certificate.of_labels else "bound on the error rate"
     numbers = [("error-rate", round_up(certificate.error_rate.value), words, True)]
     if (hamming := certificate.hamming_loss) is not None:
@@ -96,5 +96,5 @@ def error_words(certificate: Certificate) -> str:
 
 
 def routes(certificate: Certificate) -> str:
-    """Name what is bounded by which route, each once however many classes it is bounded for."""
+    """Name what is bounded by which route, each once, for any number of classes."""
     return ", ".join(dict.fromkeys(f"{claim.quantity} by {claim.route}" for claim in certificate.claims))

@@ -1,4 +1,4 @@
-"""What the page of a classifier shows that is not stored, and known by its answers."""
+"""What the page of a classifier shows if only its answers are known."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,9 +33,9 @@ def classifier_values(
     tested: ErrorCount | None,
     others: Mapping[str, Claim],
 ) -> dict[str, Any]:
-    """Return what the page shows; what only networks have, or only the labels tell, is empty.
+    """Return what the page shows; what only networks have, or what needs the labels, is empty.
 
-    `y` are the labels of the whole table, not needed where the rows were just certified.
+    `y` are the labels of the whole table; they are not needed if the rows were just certified.
     """
     certificate, classes = certified.certificate, Classes(certified.classes)
     of_labels = certificate.of_labels
@@ -72,7 +72,7 @@ def classifier_values(
 def _truth(
     certified: CertifiedPredictions, classes: Classes, y: ArrayLike | None
 ) -> NDArray[np.int64] | None:
-    """Return the labels of the certified rows, in the form of the answers; None where they are not known."""
+    """Return the labels of the certified rows, in the form of the answers; None if they are not known."""
     if y is None:
         return certified.truth
     of_labels = certified.certificate.of_labels
@@ -81,7 +81,7 @@ def _truth(
 
 
 def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:
-    """Return the line of another classifier: its name, errors, their rate, and the bound."""
+    """Return the line of another classifier: its name, errors, error rate and bound."""
     n_errors = round(claim.empirical_risk * claim.evidence.n)
     rate = f"{claim.empirical_risk:.4f}"
     return name.replace("_", " "), f"{n_errors} of {claim.evidence.n}", rate, round_up(claim.value)

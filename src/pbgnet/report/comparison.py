@@ -1,4 +1,4 @@
-"""How good the bound is: beside what was measured, other routes, a test set and no learning at all."""
+"""How good the bound is: beside the measured rate, other routes, a test set, and always the same answer."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ def comparison_charts(
 ) -> dict[str, Bars]:
     """Return the charts of all losses by their titles; `others` are alternatives on the same rows.
 
-    `hamming_loss` is the share of wrong labels on the certified rows, where rows have several.
+    `hamming_loss` is the share of wrong labels on the certified rows, if rows have several.
     """
     loss, rate = loss_bars(certificate), error_rate_bars(certificate, tested, others)
     of_rows = "Rows with any wrong label" if certificate.of_labels else "Error rate of the classifier"
@@ -35,7 +35,7 @@ def comparison_charts(
 
 
 def verdict(certificate: Certificate, classifiers: Mapping[str, Claim] | None = None) -> tuple[str, str]:
-    """Say without varnish whether another route, or classifier, would have been better, and if it is of use.
+    """Say plainly whether another route or classifier would have been better, and whether it is useful.
 
     Returns
     -------

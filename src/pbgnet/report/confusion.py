@@ -1,4 +1,4 @@
-"""Which class is taken for which: counts on the certified rows, and what is certified of each cell."""
+"""Which class is confused with which: counts on the certified rows, and the bound for each cell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from pbgnet.pages import fill
 from pbgnet.report.class_facts import short
 
 MOST_CLASSES = 30
-"""Of more classes the matrix is not shown: the largest confusions, and the worst classes, are listed."""
+"""With more classes the matrix is not shown, only the largest confusions and the worst classes."""
 
 MOST_LISTED = 20
 LONGEST_NAME = 18
 
-# Strengths of colours behind numbers: faint enough for any text on them to be read.
+# Strengths of the colours behind numbers: faint enough that any text on them is readable.
 STRONGEST, FAINTEST = 0.55, 0.12
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Rows of a class that are answered with a class.
+    """Rows of one class that are answered with a certain class.
 
     Attributes
     ----------
     count : int
     bound : str
-        On the share of the rows of the class that this is, rounded up; "" where nothing is certified.
+        Bound on this share of the rows of the class, rounded up; "" if nothing is certified.
     strength : float
-        Of the colour behind it, from 0 to 1.
+        Strength of the colour behind it, from 0 to 1.
     right : bool
-        Whether the answer is the class.
+        Whether the answer is right.
     """
 
     count: int
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One class: how many rows it has, what they are answered with, and how many of the answers are wrong."""
+    """One class: its number of rows, their answers, and how many of the answers are wrong."""
 
     name: str
     n_rows: int
@@ -53,25 +53,25 @@ class Line:
 
     @property
     def head(self) -> str:
-        """The name, cut where it is long."""
+        """The name, cut if it is long."""
         return short(self.name, LONGEST_NAME)
 
     @property
     def error_rate(self) -> str:
-        """Share of its rows that are answered wrong."""
+        """Share of its rows that are answered wrongly."""
         return f"{100 * self.n_errors / self.n_rows:.1f} %" if self.n_rows else ""
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """The confusion matrix; in a template it writes itself.
+    """The confusion matrix; a template can print the object directly.
 
     Attributes
     ----------
     lines : tuple of Line
-        One per class, in their order.
+        One per class, in order.
     confidence : float
-        With which all bounds hold together, and everything else that is certified.
+        Confidence of all bounds together, with everything else that is certified.
     """
 
     lines: tuple[Line, ...]
@@ -94,7 +94,7 @@ class Confusion:
 
     @property
     def largest(self) -> list[tuple[str, ...]]:
-        """The most frequent confusions: class, answer, rows of those of the class, bound if any."""
+        """The most frequent confusions: class, answer, rows out of those of the class, bound if any."""
         found = [
             (cell.count, line, self.lines[k].name, cell.bound)
             for line in self.lines
@@ -109,7 +109,7 @@ class Confusion:
 
     @property
     def worst(self) -> list[tuple[str, ...]]:
-        """The classes with the largest error rates: class, errors of its rows, rate, bound if any."""
+        """The classes with the largest error rates: class, errors out of its rows, rate, bound if any."""
         lines = sorted(self.lines, key=lambda line: -line.n_errors / max(1, line.n_rows))
         return [
             (
@@ -131,14 +131,14 @@ def confusion_matrix(
     truth: NDArray[np.int64],
     answered: NDArray[np.int64],
 ) -> Confusion:
-    """Count which class is answered with which, and set the bounds of the certificate beside the counts.
+    """Count which class is answered with which, with the bounds of the certificate.
 
     Parameters
     ----------
     certificate : Certificate
     classes : Classes
     truth, answered : ndarray of int, shape (n,)
-        Places among the classes of the labels of the certified rows, and of the answers.
+        Class indices of the labels of the certified rows, and of the answers.
     """
     count, names = len(classes), classes.names
     counts = np.bincount(truth * count + answered, minlength=count * count).reshape(count, count)
@@ -156,7 +156,7 @@ def confusion_matrix(
 
 
 def _bounds(certificate: Certificate, names: Sequence[str]) -> dict[tuple[str | None, str | None], Claim]:
-    """Return the claims by class and answer; of two classes the one wrong answer is the error."""
+    """Return the claims by class and answer; for two classes, the only wrong answer is the error."""
     found = {(c.given_class, c.answered): c for c in (*certificate.class_conditional, *certificate.confusion)}
     if len(names) == 2:
         for name, other in (tuple(names), tuple(names[::-1])):
@@ -170,9 +170,9 @@ def _told(claim: Claim | None) -> str:
 
 
 def _strengths(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how strong the colour of each cell is: by the share of its class, errors by the largest of them.
+    """Return the colour strength of each cell: by its share of the class; errors relative to the largest.
 
-    Right answers and errors have colours of their own; of few errors, each can be seen.
+    Right answers and errors have different colours, so that even a few errors can be seen.
     """
     shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     wrong = np.where(np.eye(len(counts), dtype=bool), 0.0, shares)

@@ -14,7 +14,7 @@ Record = Mapping[str, Any]
 WIDTH, HEIGHT = 300, 240
 LEFT, RIGHT, TOP, BOTTOM = 40, 294, 40, 206
 
-# More points than this in a phase are thinned: nobody could see them.
+# Phases with more points than this are thinned; the difference would be invisible.
 MOST_POINTS = 240
 
 # A range wider than this factor is drawn on a logarithmic axis.
@@ -38,13 +38,13 @@ class Curve:
 
     name: str
     title: str
-    key: str  # where a record may hold it, in any phase
-    bound_key: str  # where it is held in the phases that minimise the bound
+    key: str  # its key in a record, in any phase
+    bound_key: str  # its key in phases that minimise the bound
     unit: str = ""
     is_bound: bool = False
 
     def text(self, value: float) -> str:
-        """Write a value; a bound as in the certificate, so that it never shrinks in print."""
+        """Write a value; a bound as in the certificate, so that rounding never makes it smaller."""
         return round_up(value) if self.is_bound else f"{value:.4g}"
 
 
@@ -79,7 +79,7 @@ def read_curve(curve: Curve, history: Sequence[Record]) -> list[Stretch]:
 
 
 def curve_chart(curve: Curve, history: Sequence[Record]) -> Chart | None:
-    """Draw a curve, each phase in a band of its own; None where nothing was reported."""
+    """Draw a curve, with a band for each phase; None if nothing was reported."""
     stretches = read_curve(curve, history)
     final = stretches.pop() if stretches and stretches[-1].phase == "final" else None
     if not stretches:
@@ -106,7 +106,7 @@ def curve_chart(curve: Curve, history: Sequence[Record]) -> Chart | None:
 
 
 def thin(values: Sequence[float]) -> list[tuple[int, float]]:
-    """Return at most about `MOST_POINTS` of the values with their places, ends and extremes kept."""
+    """Return at most about `MOST_POINTS` of the values with their positions, keeping ends and extremes."""
     step = math.ceil(2 * len(values) / MOST_POINTS)
     if step <= 1 or len(values) <= MOST_POINTS:
         return list(enumerate(values))

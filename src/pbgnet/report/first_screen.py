@@ -1,4 +1,4 @@
-"""What a reader sees first: how often it is wrong, how sure that is, on how many rows, beside what."""
+"""What a reader sees first: how often it is wrong, how sure that is, on how many rows, and a comparison."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -66,7 +66,7 @@ class FirstScreen:
         Words before the number, the number, words after it.
     facts : tuple of Fact
     chart : Bars
-        The bound beside what was measured, and beside always the same answer.
+        The bound beside the measured rate and always the same answer.
     breaks : tuple of (str, str)
         What would make the bound wrong, each with a word and a sentence.
     """
@@ -78,7 +78,7 @@ class FirstScreen:
 
 
 def first_screen(certificate: Certificate, tested: ErrorCount | None = None) -> FirstScreen:
-    """Return the first screen; every number in it is the certificate's, or was counted on the test set."""
+    """Return the first screen; all its numbers are from the certificate, or were counted on the test set."""
     groups = OTHER_GROUPS if certificate.groups is not None else AVERAGE
     known = certificate.of_network or isinstance(certificate.subject, FittedSubject)
     looked = PEEKING if known else TRAINING
@@ -97,7 +97,7 @@ def first_screen(certificate: Certificate, tested: ErrorCount | None = None) -> 
 
 
 def percents(share: float) -> str:
-    """Write a share that was counted, as a percentage.
+    """Write a counted share as a percentage.
 
     Examples
     --------

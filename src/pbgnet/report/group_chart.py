@@ -8,9 +8,9 @@ LONGEST_NAME = 30
 
 
 def group_chart(certificate: Certificate) -> Bars | None:
-    """Draw a bar from the lower to the upper limit of each group, with a line at what was measured.
+    """Draw a bar from the lower to the upper limit of each group, with a line at the measured rate.
 
-    None where no group is bounded apart.
+    None if no group has a bound.
     """
     small = {size.name for size in certificate.small_groups}
     bars = []
@@ -23,7 +23,7 @@ def group_chart(certificate: Certificate) -> Bars | None:
 
 
 def group_rows(certificate: Certificate) -> list[tuple[str, ...]]:
-    """Return the errors and the certified interval of each group, those without certified rows too."""
+    """Return the errors and the certified interval of each group, including those without certified rows."""
     if certificate.groups is None:
         return []
     known, small = {group.name: group for group in certificate.by_group}, set(certificate.small_groups)

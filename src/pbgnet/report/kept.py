@@ -1,4 +1,4 @@
-"""What is kept beside a certificate and shown on its page: none of it is part of the proof."""
+"""What is stored beside a certificate and shown on its page; none of it is part of the proof."""
 
 import json
 import math
@@ -21,7 +21,7 @@ HISTORY = "history.json"
 
 
 class ErrorCount(NamedTuple):
-    """Errors of a classifier on a test set, its rows, and how many of these are in the training table too."""
+    """Errors of a classifier on a test set, its rows, and how many of them are also in the training table."""
 
     n_errors: int
     n_rows: int
@@ -29,19 +29,19 @@ class ErrorCount(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Words for it."""
+        """The count in words."""
         seen = f", {self.n_seen} of them in the training table" if self.n_seen else ""
         return f"Measured on {self.n_rows} test rows{seen}"
 
 
 @dataclass(frozen=True)
 class About(Record):
-    """What the header of a page says in its maker's own words.
+    """Texts for the header of a page, from the user.
 
     Attributes
     ----------
     data : str or None
-        Name of the data, such as that of the file.
+        Name of the data, for example the file's name.
     contact : str or None
         Whom to ask about the classifier.
     """
@@ -52,18 +52,18 @@ class About(Record):
 
 @dataclass(frozen=True)
 class TestSet(Record):
-    """A count of errors on rows that should have had no part in training or certifying.
+    """A count of errors on rows that should not have been used for training or certifying.
 
     Attributes
     ----------
     n_rows, n_errors : int
     n_seen : int
-        Rows whose features are those of a row of the training table.
+        Rows whose features are equal to those of a row of the training table.
     model : str
-        Fingerprint of the weights that answered, or of the answers of a classifier that is not stored.
+        Fingerprint of the weights that answered, or of the answers if the classifier is not stored.
     """
 
-    __test__ = False  # not a test, whatever its name
+    __test__ = False  # not a test, despite its name
 
     n_rows: PositiveCount
     n_errors: Count
@@ -84,15 +84,15 @@ class TestSet(Record):
         return ErrorCount(self.n_errors, self.n_rows, self.n_seen)
 
     def payload(self) -> dict[str, int]:
-        """Return the counts for machines."""
+        """Return the counts as plain values."""
         return {"rows": self.n_rows, "errors": self.n_errors, "rows_of_the_training_table": self.n_seen}
 
 
 @dataclass(frozen=True)
 class Comparison(Record):
-    """Errors of other classifiers on the same rows: alternatives, and no part of the proof.
+    """Errors of other classifiers on the same rows: alternatives that are not part of the proof.
 
-    `certificate` is the seal of the one they were compared with.
+    `certificate` is the seal of the certificate they were compared with.
     """
 
     names: tuple[str, ...]
@@ -114,7 +114,7 @@ class Comparison(Record):
         return {name: count_on_rows(rows < n_errors, self.delta) for name, n_errors in counted}
 
     def payload(self) -> list[dict[str, Any]]:
-        """Return errors and bounds for machines."""
+        """Return errors and bounds as plain values."""
         return [
             {"classifier": name, **claim.evidence.to_dict(), "bound": claim.value}
             for name, claim in self.named.items()
@@ -129,7 +129,7 @@ class Kept:
     ----------
     about : About
     history : sequence of dict
-        How training went, as estimators keep it in ``history_``; NaN is left out.
+        The history of the training, as estimators keep it in ``history_``; NaN is left out.
     tested : TestSet or None
     compared : Comparison or None
     """
@@ -141,7 +141,7 @@ class Kept:
 
     @classmethod
     def of_folder(cls, folder: Path, certified: CertifiedModel | CertifiedPredictions) -> "Kept":
-        """Read what stands beside a certificate; what belongs to another one is left out."""
+        """Read what is stored beside a certificate; records of another certificate are left out."""
         path, certificate = standing_folder(folder), certified.certificate
         tested = load_record(TestSet, path / TEST_SET, TEST_SCHEMA)
         compared = load_record(Comparison, path / COMPARED, COMPARED_SCHEMA)
@@ -155,7 +155,7 @@ class Kept:
         return cls(about or About(), history, tested, compared)
 
     def write(self, folder: Path) -> None:
-        """Write all of it that there is into a folder."""
+        """Write all existing records into a folder."""
         if self.about != About():
             save_record(folder / ABOUT, ABOUT_SCHEMA, self.about)
         if self.history:
@@ -167,7 +167,7 @@ class Kept:
 
 
 def identity_of(certified: CertifiedModel | CertifiedPredictions) -> str:
-    """Return the fingerprint of the weights, or of the answers of a classifier that is not stored."""
+    """Return the fingerprint of the weights, or of the answers if the classifier is not stored."""
     subject = certified.certificate.subject
     return str(getattr(subject, "posterior_weights", None) or getattr(subject, "answers", ""))
 

@@ -1,4 +1,4 @@
-"""Margins and calibration of several labels: each label is a vote of its own."""
+"""Margins and calibration for several labels: each label has its own vote."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from pbgnet.pages import Chart
 from pbgnet.report.calibration import Bin, margin_chart, reliability_bins, reliability_chart
 
 MOST_LABELS = 6
-"""Calibration is drawn for so many labels: those with most errors."""
+"""Most labels with a calibration chart: those with the most errors."""
 
 
 def label_margins(answers: Answers) -> Chart:
-    """Draw the smallest margin of each row: where it is at most 0, a label is wrong."""
+    """Draw the smallest margin of each row; if it is at most 0, a label is wrong."""
     right = np.asarray((answers.answered == answers.truth).all(axis=1))
     return margin_chart(
         answers.agreement.min(axis=1), right, meaning="smallest margin of a row: label times aggregate"
@@ -22,7 +22,7 @@ def label_margins(answers: Answers) -> Chart:
 
 
 def label_bins(answers: Answers, names: Sequence[str]) -> dict[str, list[Bin]]:
-    """Group rows by the share of the vote about a label, for the labels with most errors, in their order."""
+    """Group rows by the share of the vote on a label, for the labels with the most errors, in order."""
     wrong = answers.answered != answers.truth
     worst = np.argsort(-wrong.sum(axis=0), kind="stable")[:MOST_LABELS]
     return {
@@ -32,7 +32,7 @@ def label_bins(answers: Answers, names: Sequence[str]) -> dict[str, list[Bin]]:
 
 
 def label_reliability(bins: dict[str, list[Bin]]) -> dict[str, Chart]:
-    """Draw how often the vote about a label is right, against its share."""
+    """Draw how often the vote on a label is right, against its share."""
     return {
         name: reliability_chart(found, name=f"reliability-{k}")
         for k, (name, found) in enumerate(bins.items())

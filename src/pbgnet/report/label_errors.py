@@ -1,4 +1,4 @@
-"""Which of several labels are wrong: counts on the certified rows, and what is certified of each label."""
+"""Which of several labels are wrong: counts on the certified rows, and the bound for each label."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from pbgnet.pages import Bar, Bars, fill
 from pbgnet.report.class_facts import short
 
 MOST_LISTED = 40
-"""Of more labels, so many are listed: those with most errors."""
+"""Most labels that are listed: those with the most errors."""
 
 MOST_DRAWN = 12
-"""So many labels have bars."""
+"""Most labels with bars."""
 
 LONGEST_NAME = 34
 
@@ -27,13 +27,13 @@ class Line:
     ----------
     name : str
     n_rows : int
-        Certified rows.
+        Number of certified rows.
     n_with : int
-        Those that have the label.
+        Rows that have the label.
     n_missed, n_false : int
-        Those that have it and are answered without; that do not, and are answered with it.
+        Rows that have it and are answered without it; rows that do not have it and are answered with it.
     value : float or None
-        Bound on its error rate; None where nothing is certified.
+        Bound on its error rate; None if nothing is certified.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Line:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the table shows of it."""
+        """What the table shows about it."""
         counts = (self.n_with, self.n_missed, self.n_false, self.n_errors)
         bound = (self.bound,) if self.bound else ()
         return (self.name, *map(str, counts), f"{self.error_rate:.4f}", *bound)
@@ -68,16 +68,16 @@ class Line:
 
 @dataclass(frozen=True)
 class LabelErrors:
-    """Errors of each label, and how many labels of a row are wrong; in a template it writes itself.
+    """Errors of each label, and how many labels of a row are wrong; a template can print it directly.
 
     Attributes
     ----------
     lines : tuple of Line
-        One per label, in their order.
+        One per label, in order.
     n_wrong : tuple of int
         How many certified rows have 0, 1, 2 ... wrong labels.
     confidence : float
-        With which all bounds hold together, and everything else that is certified.
+        Confidence of all bounds together, with everything else that is certified.
     """
 
     lines: tuple[Line, ...]
@@ -91,7 +91,7 @@ class LabelErrors:
 
     @property
     def listed(self) -> tuple[Line, ...]:
-        """The lines of the table; of many labels, those with most errors."""
+        """The lines of the table; with many labels, those with the most errors."""
         return worst_lines(self.lines, MOST_LISTED)
 
     @property
@@ -101,7 +101,7 @@ class LabelErrors:
 
     @property
     def rows_by_wrong(self) -> list[tuple[str, ...]]:
-        """Number of wrong labels, rows that have so many, and their share."""
+        """Number of wrong labels, number of rows with as many, and their share."""
         total = sum(self.n_wrong)
         return [
             (f"{k} of {len(self.lines)}", str(count), f"{count / total:.4f}")
@@ -116,7 +116,7 @@ class LabelErrors:
 def label_errors(
     certificate: Certificate, labels: Classes, truth: NDArray[np.int64], answered: NDArray[np.int64]
 ) -> LabelErrors:
-    """Count which labels are wrong on the certified rows, and set the bounds of the certificate beside.
+    """Count which labels are wrong on the certified rows, with the bounds of the certificate.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def label_errors(
     labels : Classes
         Their names.
     truth, answered : ndarray of 0 and 1, shape (n, L)
-        Which labels the certified rows have, and are answered with.
+        Labels of the certified rows, and labels answered.
     """
     bounds = {claim.label: claim.value for claim in certificate.per_label}
     lines = tuple(
@@ -145,7 +145,7 @@ def label_errors(
 
 
 def worst_lines(lines: Sequence[Line], most: int) -> tuple[Line, ...]:
-    """Return all lines where they are few; else those with most errors, these in the order of the labels."""
+    """Return all lines if they are few; otherwise those with the most errors, in the order of the labels."""
     if len(lines) <= most:
         return tuple(lines)
     worst = sorted(range(len(lines)), key=lambda k: -lines[k].n_errors)[:most]
@@ -153,7 +153,7 @@ def worst_lines(lines: Sequence[Line], most: int) -> tuple[Line, ...]:
 
 
 def _chart(lines: Sequence[Line]) -> Bars:
-    """Draw the bound of each label, where there is one, with a line at what was measured."""
+    """Draw the bound of each label, if there is one, with a line at the measured rate."""
     bars = []
     for line in lines:
         name, measured = short(line.name, LONGEST_NAME), f"{line.error_rate:.4f}"

@@ -1,4 +1,4 @@
-"""How the bound would fall with more certified rows, if the share of errors stayed the same."""
+"""How the bound would decrease with more certified rows at the same error rate."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ WIDTH, HEIGHT = 340, 230
 LEFT, RIGHT, TOP, BOTTOM = 46, 326, 30, 184
 
 SPAN = 16
-"""The curve ends at so many times the rows."""
+"""The curve ends at this multiple of the rows."""
 
 FEWER = 4
-"""And begins at this part of them."""
+"""And begins at this share of them."""
 
 SHOWN = {2: "twice", 4: "four times", 16: "sixteen times"}
-"""Told in words, as multiples of the rows."""
+"""Multiples of the rows that are described in words."""
 
 
 @dataclass(frozen=True)
 class MoreRows:
-    """What more rows would give.
+    """What more rows would gain.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class MoreRows:
 
 
 def more_rows(certificate: Certificate) -> MoreRows | None:
-    """Compute the bound for fewer and for more rows; None where it does not rest on a count of errors."""
+    """Compute the bound for fewer and for more rows; None if it is not based on a count of errors."""
     claim = certificate.error_rate
     if claim.route != "clopper-pearson":
         return None
@@ -54,7 +54,7 @@ def more_rows(certificate: Certificate) -> MoreRows | None:
 
 
 def _bounds(rate: float, sizes: list[int], delta: float) -> list[float]:
-    """Return about the bound for each number of rows, with as many errors as the rate gives, whole or not."""
+    """Return the approximate bound for each number of rows at the same error rate, errors unrounded."""
     rows = np.array(sizes, dtype=np.float64)
     errors = rate * rows
     found: list[float] = special.betaincinv(errors + 1, np.maximum(rows - errors, 1e-9), 1 - delta).tolist()

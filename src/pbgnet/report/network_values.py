@@ -101,7 +101,7 @@ def _values_of_classes(model: CertifiedModel, answers: Answers) -> dict[str, Any
 
 
 def _values_of_labels(model: CertifiedModel, answers: Answers) -> dict[str, Any]:
-    """Return the same of several labels: each is a vote of its own."""
+    """Return the same for several labels, each of which has its own vote."""
     labels = model.inputs.classes
     bins = label_bins(answers, labels.names)
     return {
@@ -113,7 +113,7 @@ def _values_of_labels(model: CertifiedModel, answers: Answers) -> dict[str, Any]
 
 
 def _effect_values(model: CertifiedModel, X: Any) -> dict[str, Any]:  # noqa: N803
-    """Return what the page says of columns, thresholds and categories."""
+    """Return what the page says about columns, thresholds and categories."""
     effects, names = column_effects(model, X), model.inputs.classes.names
     return {
         "answer": names[1],
@@ -136,7 +136,7 @@ def _certified_answers(
     X: Any,  # noqa: N803
     y: ArrayLike | None,
 ) -> Answers | None:
-    """Return what the model answers on the certified rows: known if just certified, or from the table."""
+    """Return the answers on the certified rows: known if just certified, otherwise from the table."""
     if model.answers is not None or X is None or y is None:
         return model.answers
     with warnings.catch_warnings():
@@ -170,7 +170,7 @@ def _key_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
 
 
 def _proof_numbers(model: CertifiedModel) -> tuple[KeyNumber, ...]:
-    """Return the numbers that the proof is made of."""
+    """Return the numbers that the proof uses."""
     certificate, subject = model.certificate, model.certificate.network
     loss = certificate.linear_loss
     bound = (

@@ -1,4 +1,4 @@
-"""What the page of a model shows; ``page.html`` has its sections in the order a careful reader asks."""
+"""What the page of a model shows; ``page.html`` has the sections, in the order a careful reader needs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -47,9 +47,9 @@ def render_report(
     about: About | None = None,
     check_table: bool = True,
 ) -> str:
-    """Return the report of a certified classifier as one HTML page that loads nothing and runs no scripts.
+    """Return the report of a certified classifier as one HTML page without external resources or scripts.
 
-    The page depends on the arguments only: no clock, no path and no setting of the machine is in it.
+    The page only depends on the arguments: it contains no time, no path and no setting of the machine.
 
     Parameters
     ----------
@@ -61,18 +61,17 @@ def render_report(
     y : array_like, shape (N,); or several labels as 0 and 1, shape (N, L), optional
         Its labels.
     history : sequence of dict, optional
-        How training went, as estimators keep it in ``history_``.
+        The history of the training, as estimators keep it in ``history_``.
     tested : tuple of 2 or 3 int, optional
-        Number of errors on a test set, of its rows, and of those of them that are rows of X as well; then
-        shown beside the bounds.
+        Number of errors on a test set, number of its rows, and number of these that are also rows of X; shown
+        beside the bounds.
     compared : mapping of str to Claim, optional
-        What other classifiers give on the same rows, from `pbgnet.estimators.compare_classifiers`: shown as
-        alternatives, which the certificate does not claim.
+        Results of other classifiers on the same rows, from `pbgnet.estimators.compare_classifiers`. They are
+        shown as alternatives, which the certificate does not claim.
     about : About, optional
         Name of the data and contact, for the header.
     check_table : bool, default=True
-        Whether to check first that X and y are the table of the certificate, which takes one pass through
-        it.
+        Whether to check first that X and y are the table of the certificate, which takes one pass over it.
 
     Raises
     ------
@@ -124,7 +123,7 @@ def write_report(
     y: ArrayLike | None = None,
     **shown: Any,
 ) -> Path:
-    """Write the report into a file, whole or not at all; for the parameters see `render_report`."""
+    """Write the report to a file, completely or not at all; for the parameters see `render_report`."""
     return write_whole(as_path(path), render_report(certified, X, y, **shown))
 
 
@@ -136,7 +135,7 @@ def render_kept(
     *,
     check_table: bool = True,
 ) -> str:
-    """Return the report of a certified classifier with what is kept beside it; see `render_report`."""
+    """Return the report of a certified classifier with what is stored beside it; see `render_report`."""
     return render_report(
         certified,
         X,
@@ -156,12 +155,12 @@ def render_folder(
     *,
     check_table: bool = True,
 ) -> str:
-    """Return the report of what is saved in a folder, as its ``report.html`` should read.
+    """Return the report of what is saved in a folder, as its ``report.html`` should be.
 
     Parameters
     ----------
     folder : path
-        Of a model, or of the certificate of any classifier.
+        Folder of a model, or of the certificate of any classifier.
     X, y, check_table
         As for `render_report`.
     """
@@ -177,12 +176,12 @@ def report_difference(
     *,
     check_table: bool = True,
 ) -> str | None:
-    """Say how the ``report.html`` in a folder differs from what would be written today.
+    """Say how the ``report.html`` in a folder differs from what would be written now.
 
     Parameters
     ----------
     folder, X, y, check_table
-        As for `render_folder`. A page that was written without the table is compared with such a one.
+        As for `render_folder`. A page that was written without the table is compared with another such page.
 
     Returns
     -------
@@ -216,7 +215,7 @@ def save_certified(
 
 
 def _check_arguments(certified: object, history: object, tested: object) -> None:
-    """Raise for anything but a certified classifier, records of training and counts of errors."""
+    """Raise an error unless these are a certified classifier, training records and counts of errors."""
     advice = "Of a fitted estimator, pass its certified_model_, or certified_predictions_."
     check_kind("certified", certified, CertifiedModel, CertifiedPredictions, advice=advice)
     check_kind("history", history, list, tuple)
@@ -239,7 +238,7 @@ def _check_table(
     X: Any,  # noqa: N803
     y: ArrayLike | None,
 ) -> None:
-    """Raise `UncertifiedError` unless a table is the one that the certificate speaks of."""
+    """Raise `UncertifiedError` unless a table is the one that the certificate is about."""
     stated, found = model.certificate.fingerprints, describe_data(X, y)
     if y is None and stated.labels is not None:
         raise LabelError("A report needs the labels of the table given to fit; y is None.")

@@ -1,4 +1,4 @@
-"""Training: steps of many networks side by side, solvers, the paper's algorithms; a room for each."""
+"""Training: steps of many networks side by side, solvers, and the paper's algorithms."""
 
 from pbgnet.training.algorithms import (
     ALGORITHMS,

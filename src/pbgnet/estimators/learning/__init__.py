@@ -1,4 +1,4 @@
-"""What a network is to learn, and how: recipes of training from the parameters of a classifier."""
+"""What a network should learn, and how: training recipes from the parameters of a classifier."""
 
 from pbgnet.estimators.learning.courses import hidden_sizes, prior_course, training_aggregation
 from pbgnet.estimators.learning.ensembles import (

@@ -1,4 +1,4 @@
-"""How large networks are, how long and in which batches they are trained, and by which aggregation."""
+"""The size of networks, the length and batches of their training, and the aggregation."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ MOST_EPOCHS, PRETRAINING_EPOCHS = 150, 20
 
 
 def hidden_sizes(given: ArrayLike, auto: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the neurons per hidden layer as they were given; "auto" leaves them open."""
+    """Return the given numbers of neurons per hidden layer; "auto" leaves them open."""
     if isinstance(given, str):
         return auto
     check_readable("hidden_layer_sizes", given)
@@ -26,7 +26,7 @@ def hidden_sizes(given: ArrayLike, auto: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def main_course(solver: Solver, n_rows: int, batch_size: int | None, max_epochs: int | None) -> Course:
-    """Return the course of the main training: the solver's own, or the paper's, with what was asked for."""
+    """Return the course of the main training: the solver's own, or the paper's, with the user's settings."""
     course = solver.course or _paper_course(n_rows, MOST_EPOCHS)
     if batch_size is not None:
         course = replace(course, batch_size=batch_size)
@@ -38,7 +38,7 @@ def prior_course(
 ) -> Course | PriorCourse:
     """Return the course of a prior: "paper", "thorough", or "auto", which is thorough for several outputs.
 
-    Where a bound will go through drawn networks, by its route, a thorough one sharpens several outputs.
+    If a bound uses drawn networks, depending on its route, a thorough course sharpens several outputs.
     """
     course: Course | PriorCourse = _paper_course(n_rows, PRETRAINING_EPOCHS)
     if kind == "thorough" or (kind == "auto" and n_outputs > 1):
@@ -49,7 +49,7 @@ def prior_course(
 def training_aggregation(
     method: str, n_samples: int, solver: Solver, objective: str, seed: int, device: str
 ) -> Aggregation:
-    """Make the aggregation of the training; refuse combinations that cannot work."""
+    """Make the aggregation of the training; raise an error for combinations that cannot work."""
     if solver.exact and objective == "catoni":
         raise OptionError("objective='catoni' learns C during training, which requires solver='adam'.")
     if method != "monte_carlo":

@@ -1,4 +1,4 @@
-"""From a prepared table to the training of an ensemble: which encodings the folds choose between, and how."""
+"""From a prepared table to the training of an ensemble: the encodings to choose from, and the settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +20,13 @@ from pbgnet.training import EnsembleCourse, EnsembleRecipe, Part, TrainingData
 from pbgnet.validation import positive_real
 
 MANY_COLUMNS = 256
-"""With more columns of numbers than these, such as pixels, steps cost more time than they are worth."""
+"""With more numeric columns than this, such as pixels, steps cost more time than they are worth."""
 
 AS_GIVEN = "as given"
-"""The encoding of numbers that no preprocessor encodes."""
+"""The encoding of numbers without a preprocessor."""
 
 VALUES = "values"
-"""The part of "both" that is no steps: by values alone networks do best on some tables."""
+"""The part of "both" without steps: on some tables, networks do best with values only."""
 
 # Second word of the seed of the sample of very many rows.
 SAMPLE = 4
@@ -38,7 +38,7 @@ WIDE_COURSE = EnsembleCourse(total_decay=(0.01, 0.1), deviation=3.0, judging_fol
 
 
 def _n_numbers(table: PreparedTable) -> int:
-    """Count the columns of numbers; sparse ones, of which a row has few, do not count."""
+    """Count the numeric columns; sparse ones, of which a row has few, do not count."""
     preprocessor = table.inputs.preprocessor
     if preprocessor is not None:
         return sum(isinstance(column, NumericColumn) for column in preprocessor.coded_)
@@ -46,12 +46,12 @@ def _n_numbers(table: PreparedTable) -> int:
 
 
 def auto_hidden_layer_sizes(table: PreparedTable) -> tuple[int, ...]:
-    """Return the neurons per hidden layer where the user leaves them open."""
+    """Return the neurons per hidden layer if the user leaves them open."""
     return WIDE_HIDDEN_LAYER_SIZES if _n_numbers(table) > MANY_COLUMNS else HIDDEN_LAYER_SIZES
 
 
 def encodings(table: PreparedTable) -> tuple[str, ...]:
-    """Return what the numbers of a table may become in training; a single one where nothing is to choose."""
+    """Return what the numbers of a table may become in training; a single encoding if there is no choice."""
     preprocessor = table.inputs.preprocessor
     if preprocessor is None:
         return (AS_GIVEN,)
@@ -71,10 +71,10 @@ def in_encoding(table: PreparedTable, encoding: str) -> PreparedTable:
 def row_weights(
     places: NDArray[np.int64], classes: Classes, class_weight: str | Mapping[Any, Any] | None
 ) -> NDArray[np.float64] | None:
-    """Return what the loss of each row is multiplied by, given its place among the classes; None for 1.
+    """Return the factor of the loss of each row, given its class index; None for 1.
 
-    "balanced" makes the rows of each class weigh as much together; a class that is not named weighs 1, as
-    in scikit-learn. Weights are scaled to a mean of 1, so that the other settings keep their sense.
+    "balanced" gives the rows of each class the same total weight; a class that is not named has weight 1, as
+    in scikit-learn. Weights are scaled to a mean of 1, so that the other settings keep their meaning.
     """
     if class_weight is None:
         return None
@@ -156,9 +156,9 @@ class _PriorRows:
     def examples(
         self, name: str, shown: NDArray[np.int64] | None = None, *, strong: bool = False
     ) -> tuple[TrainingData, Part | None]:
-        """Return rows in an encoding, and the part it is, if any; all of them unless some are to be shown.
+        """Return rows in an encoding, and the part it is, if any; by default all rows.
 
-        With strong values those of "both" count as much as their steps.
+        With strong values, those of "both" count as much as their steps.
         """
         if name == VALUES:
             outputs = in_encoding(self.table, "both").features.book.outputs_without_steps
@@ -183,7 +183,7 @@ class _PriorRows:
 
 
 def _auto_course(table: PreparedTable, layout: Layout) -> EnsembleCourse:
-    """Return the course that suits a table; the long one of many columns pays where rows are many, too."""
+    """Return the course that suits a table; the long one for many columns also pays off with many rows."""
     course = EnsembleCourse() if _n_numbers(table) <= MANY_COLUMNS else WIDE_COURSE
     if course is WIDE_COURSE and table.split.prior_rows.size >= WIDE_COURSE.many_rows:
         course = replace(WIDE_COURSE, n_steps=WIDE_STEPS)
@@ -195,7 +195,7 @@ def _auto_course(table: PreparedTable, layout: Layout) -> EnsembleCourse:
 def _values_of(
     both: TrainingData, standard: TrainingData, outputs: NDArray[np.int64]
 ) -> tuple[TrainingData, Part]:
-    """Return numbers by their value alone as the part of "both" that they are, at these of its outputs."""
+    """Return numbers with values only as the part of "both" that they are, at these of its outputs."""
     assert isinstance(both.rows, torch.Tensor | BinnedRows)
     assert isinstance(standard.rows, torch.Tensor | BinnedRows)
     rows, factor = as_part_of(standard.rows, both.rows)

@@ -1,4 +1,4 @@
-"""Rows that are images: their shape, how the first layer cuts them, how their prior rows are varied."""
+"""Images as rows: their shape, how the first layer cuts them, and how prior rows are augmented."""
 
 import math
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ CHANGES = 3
 
 
 def read_image_shape(given: Any, X: Any) -> ImageShape | None:  # noqa: N803
-    """Return the shape of images, as given or as that of an array; None for rows of a table.
+    """Return the shape of images, as given or from an array; None for rows of a table.
 
-    What reads no images gives False.
+    An estimator that does not read images passes False.
     """
     if given is False:
         return None
@@ -37,12 +37,12 @@ def read_image_shape(given: Any, X: Any) -> ImageShape | None:  # noqa: N803
 
 
 def flat_images(X: Any, shape: ImageShape | None) -> Any:  # noqa: N803
-    """Return images as rows, (n, height, width[, channels]) to (n, d); what is a table already stays so.
+    """Return images as rows, (n, height, width[, channels]) to (n, d); tables are left as they are.
 
     Raises
     ------
     ShapeError
-        For images of another shape than this.
+        For images of another shape.
     """
     if shape is None or not _is_images(X):
         return X
@@ -59,12 +59,12 @@ def flat_images(X: Any, shape: ImageShape | None) -> Any:  # noqa: N803
 
 @dataclass(frozen=True)
 class Layout:
-    """The hidden layers of a network, and where its rows are images, how they are cut and varied.
+    """The hidden layers of a network and, for images, how they are cut and augmented.
 
     Attributes
     ----------
     hidden_layer_sizes : tuple of int
-        Neurons, all positions of a convolution counted.
+        Neurons, counting all positions of a convolution.
     patches : PatchShape or None
     augmentation : Augmentation or None
     """
@@ -75,14 +75,14 @@ class Layout:
 
     @property
     def n_positions(self) -> int:
-        """How many neurons share the mean of each row of the first weights."""
+        """Number of neurons that share the mean of each row of the first weights."""
         return 1 if self.patches is None else self.patches.n_positions
 
 
 def image_deviation(patches: PatchShape) -> float:
     """Standard deviation of the first weights of an ensemble: 1, 2 and 3 for 25, 100 and 400 inputs or more.
 
-    Neighbouring pixels are alike, so that the larger a patch is, the less random weights make of it.
+    Neighbouring pixels are similar, so the larger a patch, the less random weights respond to it.
     """
     return min(max(1.0, 1.0 + math.log(patches.n_inputs / 25, 4)), 3.0)
 
@@ -90,7 +90,7 @@ def image_deviation(patches: PatchShape) -> float:
 def read_layout(
     classifier: Any, table: PreparedTable, sizes: tuple[int, ...], sets_rows_apart: bool, seed: int
 ) -> Layout:
-    """Read the parameters of a `PBGNetClassifier` that speak of images; sizes are those it has without."""
+    """Read the parameters of a `PBGNetClassifier` that are about images; sizes are those without images."""
     shape = getattr(classifier, "image_shape_", None)
     if shape is None and classifier.image_shape is not None:
         raise OptionError("A pipeline preprocesses tables; pass images to PBGNetClassifier directly.")
@@ -125,7 +125,7 @@ def read_layout(
 
 
 def read_convolution(convolution: Any) -> tuple[int, int, int]:
-    """Return filters, side of a patch and stride."""
+    """Return the number of filters, the side of a patch and the stride."""
     numbers = _whole_numbers("convolution", convolution)
     if len(numbers) != 3:
         raise OptionError(f"convolution must be (filters, kernel_size, stride), got {convolution!r}.")
@@ -134,7 +134,7 @@ def read_convolution(convolution: Any) -> tuple[int, int, int]:
 
 
 def make_augmentation(augmentation: str | Change | None, seed: int) -> Augmentation | None:
-    """Return how the images of the prior rows are varied, by name or by a function."""
+    """Return how the images of the prior rows are augmented, by name or by a function."""
     if augmentation is None:
         return None
     change = AUGMENTATIONS[augmentation] if isinstance(augmentation, str) else augmentation
@@ -151,6 +151,6 @@ def _is_images(X: Any) -> bool:  # noqa: N803
 
 
 def _pixel_scale(table: PreparedTable) -> float:
-    """Largest pixel of the prior rows; 1 without any, for nothing may be learned from the others."""
+    """Largest pixel of the prior rows; 1 without any, because nothing may be learned from the others."""
     rows = table.split.prior_rows
     return (float(abs(table.features[rows]).max()) or 1.0) if rows.size else 1.0

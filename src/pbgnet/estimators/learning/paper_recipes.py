@@ -1,4 +1,4 @@
-"""How the paper's algorithms are to train a network."""
+"""How the paper's algorithms train a network."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def paper_recipe(
     seeds: list[int],
     device: str,
 ) -> Recipe:
-    """Read the parameters of a `PBGNetClassifier` that speak of the main training.
+    """Read the parameters of a `PBGNetClassifier` that are about the main training.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def paper_recipe(
     table : PreparedTable
     layout : Layout
     solver, aggregation, batch_size, device
-        As they are used; the classifier may leave them open.
+        The resolved values; the classifier may leave them open.
     seeds : list of int
-        Of the prior, and of batches.
+        Seeds of the prior, and of the batches.
     """
     n_rows, n_features = table.features.shape
     algorithm = ALGORITHMS[classifier.algorithm]

@@ -1,4 +1,4 @@
-"""What certificates say of the priors that `PBGNetClassifier` makes."""
+"""What certificates say about the priors that `PBGNetClassifier` makes."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def random_prior(seed: int) -> PriorRecord:
 def trained_prior(
     result: FitResult, ensemble: bool, class_weight: Any, augmentation: Any, n_rows: int
 ) -> PriorRecord:
-    """Describe a prior that was trained, and how its rows were weighted and varied."""
+    """Describe a trained prior, and how its rows were weighted and augmented."""
     text = f"trained on the prior rows by minimising the {_loss(result, ensemble)}"
     text += "" if class_weight is None else ", rows weighted by their class"
     text += "" if augmentation is None else ", their images varied in each epoch"

@@ -1,4 +1,4 @@
-"""Every certificate that a split of the paper's data gives, and the page of them all."""
+"""All certificates for a split of the paper's data, and the page that shows them."""
 
 from pbgnet.experiments.certificates.bounds_table import CertificateSettings, certify_split
 from pbgnet.experiments.certificates.page import Circumstances, certificate_page

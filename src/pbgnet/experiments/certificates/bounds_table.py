@@ -1,8 +1,9 @@
-"""Every certificate that one split of the rows gives: the routes beside each other, on the paper's data.
+"""All certificates for one split of the rows: the routes beside each other, on the paper's data.
 
-The prior is trained thoroughly on S0, half of the training rows, and everything a route needs to know
-beforehand is chosen there. S1, the other half, is certified. A tanh network trained on S0 is the yardstick.
-Training and test rows are those of the paper's split; columns are scaled by S0 alone: the bounds hold.
+The prior is trained thoroughly on half of the training rows, and everything that a route must know beforehand
+is chosen there. The other half are the certified rows. A tanh network trained on the prior rows is the
+yardstick. Training and test rows are those of the paper's split. Columns are scaled only with the prior rows,
+so the bounds hold.
 """
 
 import dataclasses
@@ -33,11 +34,11 @@ from pbgnet.training import (
     TrainingData,
 )
 
-# The tanh network chooses between the paper's decays, and between these rates, on validation rows of S0.
+# The tanh network chooses between the paper's decays and these rates on validation rows of the prior rows.
 TANH_RATES = (0.1, 0.01, 0.001)
 TANH_COURSE = Course(batch_size=64, max_epochs=50)
 
-# What is told of the choices among the rows of S0; see `PriorChoice`.
+# What is reported about the choices made on the prior rows; see `PriorChoice`.
 CHOSEN = ("deviation", "weight_decay", "first_factor", "later_factor", "validation_loss", "validation_error")
 
 
@@ -50,7 +51,7 @@ class CertificateSettings:
     delta: float = 0.05  # failure probability of each certificate
     learning_rate: float = 0.1
     prior_course: PriorCourse = dataclasses.field(default_factory=PriorCourse)
-    # Of the tanh network; it is given more epochs where the prior has more.
+    # For the tanh network; it gets more epochs if the prior does.
     tanh_course: Course = TANH_COURSE
 
 
@@ -60,40 +61,40 @@ class Certificates:
 
     dataset: str
     seed: int
-    n_prior: int  # rows of S0
-    n: int  # rows of S1
+    n_prior: int  # prior rows
+    n: int  # certified rows
     divergence: float  # of the posterior from the prior
-    # Linear losses of the posterior and of the prior on S1.
+    # Linear losses of the posterior and of the prior on the certified rows.
     loss: float
     prior_loss: float
     # Bounds on the linear loss of the posterior: the kl bound with the paper's and with Maurer's constant,
-    # and the Catoni mixture with C chosen on S0.
+    # and the Catoni mixture with C chosen on the prior rows.
     paper: float
     maurer: float
     mixture: float
     chernoff: float  # held-out bound on the linear loss of the prior, from its mean
-    betting: float  # the same, by bets chosen on S0
+    betting: float  # the same, with bets chosen on the prior rows
     doubled: float  # twice the mixture: a bound on the error rate of the posterior's vote
-    vote: float  # the same with T and k chosen on S0
+    vote: float  # the same with T and k chosen on the prior rows
     n_networks: int  # this T
     n_right: int  # this k
     # Held-out bounds on error rates: of the prior's vote, of the tanh network, and of always answering the
-    # class that is more frequent in S0.
+    # class that is more frequent among the prior rows.
     clopper_pearson: float
     tanh: float
     constant: float
-    # Of the prior, of its vote and of the tanh network on the test rows, which had no part in anything.
+    # For the prior, its vote and the tanh network on the test rows, which were used for nothing else.
     test_loss: float
     test_error: float
     tanh_test_error: float
-    # What S0 chose, and by which losses; see `PriorChoice`.
+    # What was chosen on the prior rows, and by which losses; see `PriorChoice`.
     deviation: float
     weight_decay: float
     first_factor: float
     later_factor: float
     validation_loss: float
     validation_error: float
-    # Time of the training of prior and posterior, and of the tanh network.
+    # Training time of prior and posterior, and of the tanh network.
     seconds: float
     tanh_seconds: float
 
@@ -103,7 +104,7 @@ def certify_split(
 ) -> Certificates:
     """Train on one split of a data set and compute the bounds of all routes.
 
-    The seed is that of the split, the draw of S0, the first weights and the batches.
+    The seed determines the split, the prior rows, the initial weights and the batches.
     """
     split = certified_split(load_dataset(name, data_dir), seed, prior_fraction=settings.prior_fraction)
     prior_rows = split.prior_rows
@@ -179,7 +180,7 @@ def _data(split: TrainTest, rows: NDArray[np.int64], *, unit: bool = True) -> Tr
 def _fit_tanh(
     split: TrainTest, seed: int, settings: CertificateSettings, prior_rows: NDArray[np.int64]
 ) -> TanhNetwork:
-    """Train the tanh network on S0 with several rates; validation rows of S0 choose.
+    """Train the tanh network on the prior rows with several rates; validation rows among them choose.
 
     It gets at least as many epochs as the prior, so that small data sets have enough steps.
     """
@@ -190,7 +191,7 @@ def _fit_tanh(
     results = [
         ALGORITHMS["mlp"].fit(_recipe("mlp", split, seed, settings, rate), examples) for rate in TANH_RATES
     ]
-    # The epoch that was kept is the one with the smallest loss on the validation rows.
+    # The stored epoch is the one with the smallest loss on the validation rows.
     network = min(results, key=lambda result: min(float(r["validation"]) for r in result.history)).network
     assert isinstance(network, TanhNetwork)
     return network

@@ -1,4 +1,4 @@
-"""The page of all certificates: what `pbgnet reproduce certificates` writes."""
+"""The page that `pbgnet reproduce certificates` writes."""
 
 import datetime
 import os
@@ -16,37 +16,38 @@ from pbgnet.experiments.tables import paper_numbers
 
 HEAD = """# Certificates of all routes
 
-Made by `pbgnet reproduce certificates`. Bounds are upper bounds that hold with {confidence:.0%} confidence,
-each on its own, not all of them together; losses, divergences and test figures are what was
-measured. {splits} S0 is {fraction:.0%} of the training rows: it trains the prior, chooses
-everything a route needs beforehand and trains the tanh network. S1 is certified. Hidden layers
-{hidden} for both networks; learning rate {rate}.
+Made by `pbgnet reproduce certificates`. Each bound holds with {confidence:.0%} confidence on its
+own; they do not all hold together. Losses, divergences and test figures are measured. {splits}
+{fraction:.0%} of the training rows are prior rows: they train the prior and the tanh network, and
+choose everything a route must fix beforehand. The others are the certified rows. Both networks have hidden
+layers {hidden} and learning rate {rate}.
 
-Training and test rows are those of the paper's splits. Of adult the six numbers are standardised, by
-the rows of S0; nothing else is scaled. A fourth of the rows of ads repeat others: independence, on
-which all bounds rest, is doubtful there.
+Training and test rows are those of the paper's splits. The six numeric columns of adult are standardised
+with the prior rows; nothing else is scaled. A quarter of the rows of ads repeat others, so the independence
+that all bounds assume is doubtful there.
 
-Two routes were fixed in advance and can be compared with what others reach: "chernoff" for the
-linear loss, "Clopper-Pearson" for the error rate. The defaults were settled on mnist17, adult, breast,
-mnist38 and mnistEO, which therefore say less about them than ads, mnist49, mnist56 and mnistLH do.
+Two routes were fixed in advance and can be compared with other methods: "chernoff" for the linear loss and
+"Clopper-Pearson" for the error rate. The defaults were settled on mnist17, adult, breast, mnist38 and
+mnistEO, which therefore say less about them than ads, mnist49, mnist56 and mnistLH.
 """
 
 LOSS_TEXT = """## Linear loss of the aggregate
 
 The first three routes are for the posterior: the kl bound with the paper's constant `2 sqrt(n)` and
-with Maurer's, and the Catoni mixture with C chosen on S0. "chernoff" and "betting" are held-out
-bounds of the prior itself, the second with bets chosen on S0. "best of the paper" is the smallest
-bound that the paper prints for the data. 1 is the trivial bound.
+with Maurer's, and the Catoni mixture with C chosen on the prior rows. "chernoff" and "betting" are
+held-out bounds of the prior itself, the second with bets chosen on the prior rows. "best of the paper" is
+the smallest bound in the paper for this data set. 1 is the trivial bound.
 """
 
 ERROR_TEXT = """## Error rate of the deterministic vote
 
-"doubled" is twice the mixture. "vote" draws T networks of which at most k are right, (T, k) chosen
-on S0. "Clopper-Pearson" counts the errors of the prior's vote on S1, as for the tanh network and for
-"one class", the answer that is more frequent in S0. 1 is the trivial bound.
+"doubled" is twice the mixture. "vote" draws T networks, of which at most k are right, with (T, k) chosen on
+the prior rows. "Clopper-Pearson" counts the errors of the prior's vote on the certified rows. "tanh" and
+"one class", the class that is more frequent among the prior rows, are counted in the same way. 1 is the
+trivial bound.
 """
 
-CHOICE_TEXT = """## What S0 chose
+CHOICE_TEXT = """## Choices made on the prior rows
 
 Validation figures are those of the network trained without the validation rows. Seconds are for
 prior and posterior, and for the tanh network.
@@ -60,13 +61,13 @@ class Circumstances:
     """When and where a page was made."""
 
     date: str
-    machine: str  # kind and number of processors; nothing that tells whose
+    machine: str  # kind and number of processors; nothing that identifies it
     versions: str
     seconds: float
 
     @classmethod
     def now(cls, seconds: float) -> "Circumstances":
-        """Describe this moment on this computer, for work that took so many seconds."""
+        """Describe the present time and computer, for work that took this many seconds."""
         return cls(
             date=datetime.datetime.now(datetime.UTC).date().isoformat(),
             machine=f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads",
@@ -79,7 +80,7 @@ class Circumstances:
 def certificate_page(
     results: Sequence[Certificates], settings: CertificateSettings, circumstances: Circumstances
 ) -> str:
-    """Write the tables of all routes in Markdown, rows in the order of the results; splits are averaged."""
+    """Return the tables of all routes as Markdown, averaged over splits, in the order of the results."""
     names = list(dict.fromkeys(result.dataset for result in results))
     groups = [[result for result in results if result.dataset == name] for name in names]
     seeds = sorted({result.seed for result in results})
@@ -117,7 +118,7 @@ def _votes(group: Sequence[Certificates]) -> str:
 
 
 def _best_of_the_paper(group: Sequence[Certificates]) -> str:
-    """Show the smallest bound that the paper prints for a data set, nothing where it prints none."""
+    """Show the smallest bound in the paper for a data set, or nothing if it has none."""
     printed = [
         numbers["bound"]
         for (dataset, _), numbers in paper_numbers("main_results").items()
@@ -127,7 +128,7 @@ def _best_of_the_paper(group: Sequence[Certificates]) -> str:
 
 
 def _against_tanh(group: Sequence[Certificates]) -> str:
-    """Show whether the certificate is at or below that of the tanh network."""
+    """Show whether the bound is at or below that of the tanh network."""
     ours, theirs = (fmean(getattr(r, f) for r in group) for f in ("clopper_pearson", "tanh"))
     return "yes" if ours <= theirs else "no"
 
@@ -143,8 +144,8 @@ def _name(group: Sequence[Certificates]) -> str:
 
 LOSS_COLUMNS: dict[str, Cell] = {
     "data": _name,
-    "rows of S0": _mean("n_prior", 0),
-    "rows of S1": _mean("n", 0),
+    "prior rows": _mean("n_prior", 0),
+    "certified rows": _mean("n", 0),
     "divergence": _mean("divergence", 2),
     "loss, posterior": _mean("loss"),
     "loss, prior": _mean("prior_loss"),

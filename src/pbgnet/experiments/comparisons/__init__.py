@@ -1,4 +1,4 @@
-"""Studies that set methods side by side: one set of images, the same certified rows, published figures."""
+"""Studies that compare methods: one set of images, the same certified rows, published figures."""
 
 from pbgnet.experiments.comparisons.comparison import load_comparison
 from pbgnet.experiments.comparisons.comparison_page import comparison_tables, write_comparison_page

@@ -15,7 +15,7 @@ from pbgnet.experiments.studies import COMPARISON, read_study
 from pbgnet.validation import check_name
 
 FORMS = ("images", "table")
-"""What a method is given: images, or their pixels as columns of a table."""
+"""What a method receives: images, or their pixels as columns of a table."""
 
 SECTIONS = {
     *("kind", "summary", "about", "dataset", "seeds", "certified_fraction", "labels", "published"),
@@ -34,18 +34,18 @@ class ComparedRun:
     dataset : str
         A name in `pbgnet.datasets.IMAGES`.
     seed : int
-        Of the rows that certify, and of the method.
+        Seed of the certified rows, and of the method.
     certified_fraction : float
-        Share of the training rows that certify.
+        Share of the training rows that are certified.
     estimator : str
         A name in `ESTIMATORS`.
     rows : {"images", "table"}
     parameters : mapping
-        Of the estimator.
+        Parameters of the estimator.
     labels : mapping of str to sequence of int
-        Digits that have each label; empty where the digit itself is asked for.
+        Digits that have each label; empty if the digit itself is the class.
     n_train, n_test : int or None
-        Rows that are drawn of those there are; None for all.
+        Number of rows to draw; None for all.
     """
 
     dataset: str
@@ -66,7 +66,7 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Method:
-    """What is compared: its runs by seed, in full and small."""
+    """What is compared: its runs by seed, full and small."""
 
     name: str
     title: str
@@ -81,13 +81,13 @@ class Comparison:
 
     name: str
     summary: str
-    about: str  # for the page: how the data are used, and what else is to be known
+    about: str  # for the page: how the data are used, and what else to know
     dataset: str
     methods: tuple[Method, ...]
-    published: tuple[PublishedFigure, ...] = ()  # to stand beside
+    published: tuple[PublishedFigure, ...] = ()  # shown beside our results
 
     def narrowed(self, methods: Sequence[str] | None = None) -> "Comparison":
-        """Return the part about some methods."""
+        """Return the part with some of the methods."""
         if methods is None:
             return self
         known = [method.name for method in self.methods]
@@ -96,7 +96,7 @@ class Comparison:
 
     @property
     def has_small(self) -> bool:
-        """Whether there are small runs, which are others than those in full."""
+        """Whether there are small runs that differ from the full ones."""
         return any(method.small_runs != method.runs for method in self.methods)
 
     def runs(self, *, small: bool) -> tuple[ComparedRun, ...]:
@@ -108,7 +108,7 @@ class Comparison:
 
 
 def load_comparison(name: str | Path) -> Comparison:
-    """Read a comparison by its name, or from a TOML file of one's own."""
+    """Read a comparison by its name, or from your own TOML file."""
     stem, table = read_study(name)
     if table.get("kind") != COMPARISON:
         raise OptionError(

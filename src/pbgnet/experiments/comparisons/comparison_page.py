@@ -9,7 +9,16 @@ from pbgnet.experiments.comparisons.comparison import Comparison, Method
 from pbgnet.experiments.comparisons.finished import FinishedRun
 from pbgnet.files import write_whole
 
-COLUMNS = ("method", "certified", "test error", "by", "rows train + certify", "runs", "seconds", "on")
+COLUMNS = (
+    "method",
+    "certified",
+    "test error",
+    "route",
+    "prior + certified rows",
+    "runs",
+    "seconds",
+    "machine",
+)
 OF_LABELS = ("certified Hamming loss", "test Hamming loss")
 NOTHING = "-"
 
@@ -17,9 +26,10 @@ NOTHING = "-"
 def comparison_tables(
     comparison: Comparison, finished: Sequence[FinishedRun], *, small: bool | None = None
 ) -> dict[str, list[str]]:
-    """Return the lines of a table for the runs in full and for the small ones, where there are any.
+    """Return the lines of a table for the full runs, and of one for the small runs, if there are any.
 
-    Figures are means over seeds, those of bounds rounded up. The last finished run of a description counts.
+    Figures are means over seeds; those of bounds are rounded up. If a run was done several times, the last
+    one counts.
     """
     last = {one.run: one for one in finished}
     tables = {}
@@ -42,20 +52,20 @@ def comparison_tables(
 
 
 def write_comparison_page(comparison: Comparison, finished: Sequence[FinishedRun], folder: Path) -> Path:
-    """Write README.md with the tables into a folder, whole or not at all."""
+    """Write README.md with the tables into a folder, completely or not at all."""
     tables = comparison_tables(comparison, finished)
     lines = [f"# {comparison.name}: {comparison.summary}", "", *comparison.about.strip().splitlines(), ""]
     lines += [
-        f"By `pbgnet reproduce {comparison.name}` and `pbgnet report {comparison.name}`. *Certified* is an",
-        "upper bound on the error rate that holds with a probability of 95 % over the draw of the certified",
-        "rows. Rates are means over the runs, which differ in their seed.",
+        f"Made by `pbgnet reproduce {comparison.name}` and `pbgnet report {comparison.name}`. *Certified* is",
+        "an upper bound on the error rate that holds with 95 % confidence. Rates are means over the runs,",
+        "which differ in their seed.",
     ]
     for title, table in tables.items():
         lines += ["", f"## {title}", "", *table]
     if comparison.published:
         lines += [
             "",
-            "Published figures, each by the protocol of its authors, with other shares of the rows:",
+            "Published figures follow the protocols of their authors, who divide the rows differently:",
             "",
         ]
         lines += [f"- {figure.method}: {figure.source}" for figure in comparison.published]
@@ -71,7 +81,7 @@ def write_comparison_page(comparison: Comparison, finished: Sequence[FinishedRun
 
 
 def _forms(comparison: Comparison) -> dict[str, bool]:
-    """Return the forms that a comparison has, by title: whether they are small."""
+    """Return the titles of the forms that a comparison has, and whether each is small."""
     return {"In full": False, "Small": True} if comparison.has_small else {"Results": False}
 
 

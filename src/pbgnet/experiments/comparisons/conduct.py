@@ -1,4 +1,4 @@
-"""Runs a comparison: what is finished is kept at once, and not run again."""
+"""Runs a comparison: finished runs are saved immediately, and not run again."""
 
 import time
 import warnings
@@ -31,13 +31,13 @@ def run_comparison(
     device: str = "cpu",
     on_run: Callable[[int], None] = lambda n_done: None,
 ) -> int:
-    """Do the runs that a file does not hold yet, one after the other; return how many it holds then.
+    """Do the runs that are not in a file yet, one after the other; return how many are in it then.
 
     Parameters
     ----------
     runs : sequence of ComparedRun
     path : Path
-        File of finished runs, made if it does not exist. Runs of other code in it stay, and do not count.
+        File of finished runs, created if it does not exist. Runs of other code stay in it, and do not count.
     data_dir : str, optional
         Folder of the data; see `pbgnet.datasets.load_images`.
     device : str
@@ -48,7 +48,7 @@ def run_comparison(
     Raises
     ------
     StudyStoppedError
-        If a run fails for a reason that the package does not know; what is finished is kept.
+        If a run fails for a reason that pbgnet does not know; finished runs are kept.
     """
     code = code_version(CODE)
     datasets: dict[str, ImageDataset] = {}
@@ -74,7 +74,7 @@ def _finish(run: ComparedRun, rows: Material, device: str, code: str) -> Finishe
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PBGNetWarning)  # of rows that occur twice, and the like
+            warnings.simplefilter("ignore", PBGNetWarning)  # about duplicate rows and similar
             estimator.fit(rows.X, rows.y, prior_rows=rows.prior_rows)
             seconds = time.perf_counter() - start
             wrong = np.asarray(estimator.predict(rows.X_test)) != rows.y_test

@@ -1,4 +1,4 @@
-"""What is kept of finished runs: a line of JSON each, in a file that is always whole."""
+"""What is stored about finished runs: a line of JSON each, in a file that is always complete."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from pbgnet.records import NonNegative, PositiveCount, Probability, Record, pars
 
 @dataclass(frozen=True)
 class FinishedRun(Record):
-    """A run and what came out; see `ComparedRun` for what it was.
+    """A run and its results; see `ComparedRun` for its description.
 
     Attributes
     ----------
@@ -21,16 +21,16 @@ class FinishedRun(Record):
     code : str
         Version and fingerprint of the code that ran it.
     certified : float
-        Upper bound on the error rate, at 95 %; of several labels that of rows with any wrong one.
+        Upper bound on the error rate, at 95 %; for several labels, that of rows with any wrong label.
     route : str
         How it is proved.
     test_error : float
     certified_hamming, test_hamming : float or None
-        The same for the share of wrong labels, where there are several.
+        The same for the share of wrong labels, if there are several.
     n_prior, n_certified, n_test : int
         Numbers of rows.
     seconds : float
-        Of the fit, certificate included.
+        Duration of the fit, certificate included.
     machine : str
     finished : str
         Date and time, UTC.
@@ -52,12 +52,12 @@ class FinishedRun(Record):
 
 
 def read_finished(paths: Iterable[Path]) -> list[FinishedRun]:
-    """Return what files hold, in their order; one that does not exist holds nothing."""
+    """Return the content of files, in their order; a file that does not exist is empty."""
     return [run for path in paths for run in _read(path)]
 
 
 def append_finished(path: Path, run: FinishedRun) -> None:
-    """Add a run to a file: a kill at any moment leaves the file with it or without it."""
+    """Add a run to a file; if the process is killed, the file has the run or does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path.parent):
         lines = [json.dumps(one.to_dict()) for one in [*_read(path), run]]

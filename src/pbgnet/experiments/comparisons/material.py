@@ -1,4 +1,4 @@
-"""From a set of images to the rows of a run: who trains, who certifies, who tests."""
+"""From a set of images to the rows of a run: prior rows, certified rows and test rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from pbgnet.datasets import ImageDataset
 from pbgnet.experiments.comparisons.comparison import ComparedRun
 
 TEST_SHARE = 4
-"""One row in so many tests, where nobody has said which ones do."""
+"""One row in this many is a test row, if the data set does not say which ones are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Material:
     y, y_test : ndarray of int64
         Digits, (n,), or which labels they have, (n, r).
     prior_rows : ndarray of int64
-        Rows of X that do not certify.
+        Rows of X that are not certified.
     """
 
     X: NDArray[np.uint8]
@@ -35,7 +35,7 @@ class Material:
 
 
 def material_of(run: ComparedRun, dataset: ImageDataset) -> Material:
-    """Draw the rows of a run; those with equal seeds and sizes share them, whatever the method."""
+    """Draw the rows of a run; runs with equal seeds and sizes share them, for all methods."""
     generator = np.random.default_rng(run.seed)
     n = len(dataset.y)
     if dataset.n_train is None:

@@ -1,4 +1,4 @@
-"""The estimators a comparison can name: our own, and others whose errors are counted on the same rows."""
+"""The estimators a comparison can use: our own, and others whose errors are counted on the same rows."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,14 +12,14 @@ NETWORKS: dict[str, Any] = {"pbgnet": PBGNetClassifier, "pbgnet_multilabel": PBG
 """Estimators that are trained on a device."""
 
 ESTIMATORS = (*NETWORKS, *CLASSIFIERS)
-"""All that a comparison can name."""
+"""All estimators that a comparison can use."""
 
-# What a comparison itself decides.
+# Parameters that the comparison itself sets.
 OF_RUN = {"random_state", "device", "verbose", "prior_fraction"}
 
 
 def check_parameters(estimator: str, names: Iterable[str]) -> None:
-    """Refuse parameters that an estimator does not have, before anything is trained."""
+    """Raise an error for parameters that an estimator does not have, before anything is trained."""
     check_name("estimator", estimator, ESTIMATORS)
     known = NETWORKS[estimator]._get_param_names() if estimator in NETWORKS else []
     for name in names:

@@ -1,4 +1,4 @@
-"""Figures of others, read from the files that come with the package."""
+"""Published figures, read from the files that come with the package."""
 
 import csv
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FOLDER = resources.files("pbgnet.experiments") / "published"
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """A certified error rate that was published, and of what kind of predictor."""
+    """A published certified error rate, and the kind of predictor."""
 
     method: str
     certified: float
@@ -21,7 +21,7 @@ class PublishedFigure:
 
 
 def published_figures(name: str | None) -> list[PublishedFigure]:
-    """Return the figures of a file; none for no name."""
+    """Return the figures in a file; none without a name."""
     if name is None:
         return []
     check_name("file of published figures", name, sorted(Path(file.name).stem for file in FOLDER.iterdir()))

@@ -1,4 +1,4 @@
-"""Figures made from results, and from toy networks trained on the spot; they need matplotlib."""
+"""Figures of results, and of toy networks that are trained for them; they need matplotlib."""
 
 from pbgnet.experiments.figures.activations import activation_figure
 from pbgnet.experiments.figures.main_results import main_results_figure

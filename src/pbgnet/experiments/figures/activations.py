@@ -1,4 +1,4 @@
-"""The error function beside tanh and the sign: the smooth curve that averaging signs gives."""
+"""The error function beside tanh and the sign: the smooth curve that results from averaging signs."""
 
 import math
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ def activation_figure() -> "Figure":
         axes = figure.subplots()
         axes.plot(x, [math.erf(value) for value in x], color=COLOURS["pbgnet"], label="erf(x)", gid="erf")
         axes.plot(x, np.tanh(x), "--", color=COLOURS["pbgnet_l"], label="tanh(x)", gid="tanh")
-        # The jump is no part of the sign function.
+        # The jump is not part of the sign function.
         step = np.where(x == 0, np.nan, np.sign(x))
         axes.plot(x, step, "-.", color=INK, label="sgn(x)", linewidth=1.6, gid="sgn")
         axes.set_xlabel("x (no unit)")

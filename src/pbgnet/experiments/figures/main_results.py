@@ -69,7 +69,7 @@ def _draw_panel(axes: "Axes", results: StudyResults, dataset: str) -> None:
 def _write_bound(
     axes: "Axes", place: int, top: float, paper: float | None, bound: Spread, height: float
 ) -> None:
-    """Write a bound above its bar, and above the paper's mark where the two would meet."""
+    """Write a bound above its bar, and above the paper's mark if the two would collide."""
     if paper is not None and -0.03 * height < paper - top < 0.14 * height:
         top = max(top, paper)
     text = f"{bound.mean:.3f}"

@@ -1,6 +1,6 @@
-"""What all figures share: the plotting library, colours, sizes, and how they are written.
+"""What all figures share: the plotting library, colours, sizes, and how they are saved.
 
-Figures are drawn without any state of the library, so that they do not depend on what else was drawn.
+Figures do not use the library's global state, so they do not depend on what else was drawn.
 """
 
 import io
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 9.0  # inches; a page of the report is as wide
+WIDTH = 9.0  # inches; as wide as a page of the report
 COLUMNS = 3  # most panels side by side
 
-# What files say about themselves and would differ, or tell the program; left out.
+# Metadata that would differ from run to run, or name the program; left out.
 METADATA = {"png": ("Software",), "svg": ("Date", "Creator", "Format", "Type")}
 
-# No other part of a figure has these colours: the report exchanges them for those of a dark page.
+# No other part of a figure has these colours: the report replaces them by those of a dark page.
 INK, SOFT, RULE, PAPER = (LIGHT[name] for name in ("ink", "soft", "rule", "paper"))
 
-# Okabe and Ito's colours, which every kind of colour vision tells apart.
+# Okabe and Ito's colours, which can be told apart with every kind of colour vision.
 COLOURS = {
     "mlp": "#999999",
     "pbgnet_l": "#e69f00",
@@ -87,7 +87,7 @@ def require_matplotlib() -> Any:
 
 @contextmanager
 def _style_of_the_report() -> Iterator[None]:
-    """Draw by no other settings than those of the report, whatever the reader's are."""
+    """Draw with the settings of the report only, whatever the user's are."""
     matplotlib = require_matplotlib()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -105,7 +105,7 @@ def new_figure(height: float, width: float = WIDTH) -> Iterator["Figure"]:
 
 
 def save_figure(figure: "Figure", stem: Path) -> list[Path]:
-    """Write a figure as PNG and SVG, each whole or not at all, the same bytes for the same figure."""
+    """Save a figure as PNG and SVG, each completely or not at all; the same figure gives the same bytes."""
     files = []
     for kind, metadata in METADATA.items():
         buffer = io.BytesIO()
@@ -119,7 +119,7 @@ def save_figure(figure: "Figure", stem: Path) -> list[Path]:
 def dataset_panels(
     datasets: Sequence[str], row_height: float, label: str
 ) -> Iterator[tuple["Figure", "list[Axes]"]]:
-    """Give a figure with a panel for each data set, those on the left with the label of their axis."""
+    """Give a figure with a panel for each data set; those on the left have the label of their axis."""
     n_rows, n_columns = math.ceil(len(datasets) / COLUMNS), min(COLUMNS, len(datasets))
     with new_figure(1.3 + row_height * n_rows) as figure:
         panels: list[Axes] = figure.subplots(n_rows, n_columns, squeeze=False).flatten().tolist()
@@ -133,7 +133,7 @@ def dataset_panels(
 
 
 def add_shared_legend(figure: "Figure", panels: "Iterable[Axes]") -> None:
-    """Explain below the figure what is drawn in its panels, each label once."""
+    """Explain below the figure what its panels show, each label once."""
     entries = {
         label: handle
         for axes in panels
@@ -143,7 +143,7 @@ def add_shared_legend(figure: "Figure", panels: "Iterable[Axes]") -> None:
 
 
 def mathematical(name: str) -> str:
-    """Return the name of an algorithm with its subscript in the library's notation for formulas."""
+    """Return the name of an algorithm with its subscript in the library's math notation."""
     start, brace, subscript = name.partition("_{")
     ell = "\N{SCRIPT SMALL L}"
     parts = subscript.rstrip("}").partition(ell)

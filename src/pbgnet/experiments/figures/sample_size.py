@@ -25,7 +25,7 @@ Curves = dict[tuple[str, str], dict[int | None, Spread]]
 def sample_size_figure(results: StudyResults, curves: Curves | None = None) -> "Figure":
     """Draw the test error of each algorithm against T; the exact aggregate is a horizontal band.
 
-    The curves are those of `sample_size_curves`, where they are known already.
+    The curves are those of `sample_size_curves`, if they are already known.
     """
     datasets = results.study.datasets
     curves = sample_size_curves(results) if curves is None else curves

@@ -1,4 +1,4 @@
-"""A network with three hidden neurons on data in the plane, taken apart into its eight representations.
+"""A network with three hidden neurons on data in the plane, divided into its eight representations.
 
 References
 ----------
@@ -39,12 +39,12 @@ class Toy:
 
 @dataclass(frozen=True)
 class Representations:
-    """What each sign vector s of the hidden layer adds to the output, at m points."""
+    """What each sign vector s of the hidden layer contributes to the output, at m points."""
 
     signs: Array  # shape (8, 3)
     votes: Array  # `F_{w2}(s)`, the output neuron's answer to s; shape (8,)
     parts: Array  # `F_{w2}(s) Psi_s(x, W1)`, shape (8, m)
-    aggregate: Array  # the network's output, computed by itself and not from the parts; shape (m,)
+    aggregate: Array  # the network's output, computed directly and not from the parts; shape (m,)
     plain: Array  # output of the plain sign network with the same weights, shape (m,)
 
 
@@ -61,7 +61,7 @@ def train_toy(name: str) -> Toy:
         (N_HIDDEN,), algorithm="pbgnet_l", solver="adam", weight_decay=0.0, random_state=0, device="cpu"
     )
     with warnings.catch_warnings():
-        # The picture needs the network only: it does not matter that its bound is large.
+        # Only the network matters for the picture: its bound may be large.
         warnings.simplefilter("ignore", MajorityNotBeatenWarning)
         network = classifier.fit(x, y).network_
     assert isinstance(network, AggregatedNetwork)
@@ -69,7 +69,7 @@ def train_toy(name: str) -> Toy:
 
 
 def representations(network: AggregatedNetwork, points: Array) -> Representations:
-    """Take the output of a network with one hidden layer, in float64, apart at points (m, d) (paper, Eq. 9).
+    """Divide the output of a network with one hidden layer, in float64, at points (m, d) (paper, Eq. 9).
 
     The constant input 1 of the output neuron counts as one more sign that never changes.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Name, words, colour, line and marker of what is drawn in the upper panels.
+# Name, label, colour, line and marker of the curves in the upper panels.
 CURVES = (
     ("train_error", "train error", COLOURS["pbgnet_l"], "--", "o"),
     ("test_error", "test error", COLOURS["pbgnet"], "-", "s"),
@@ -31,7 +31,7 @@ MARGIN = 1.25
 def training_size_figure(results: StudyResults, dataset: str | None = None) -> "Figure":
     """Draw train and test error, bound and divergence of each algorithm against the training size.
 
-    Lines are means over splits, shaded areas reach one deviation up and down. Bounds that say nothing are
+    Lines are means over splits; shaded areas extend one deviation up and down. Bounds that say nothing are
     left out.
     """
     chosen = results.study.datasets[0] if dataset is None else dataset
@@ -54,7 +54,7 @@ def training_size_figure(results: StudyResults, dataset: str | None = None) -> "
             bottom.set_xscale("log")
             bottom.set_xlabel("training rows n")
             sizes = sorted({run.n_train for run in results.study.runs if run.n_train is not None})
-            bottom.set_xlim(sizes[0] / MARGIN, sizes[-1] * MARGIN)  # also while there is nothing to show
+            bottom.set_xlim(sizes[0] / MARGIN, sizes[-1] * MARGIN)  # even if there is nothing to show
             if len(sizes) <= MOST_TICKS:
                 bottom.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
                 bottom.minorticks_off()

@@ -8,7 +8,7 @@ from pbgnet.experiments.tables import StudyTable
 
 MOST_DEPARTURES = 6
 
-# What the paper observes; `_observed` checks them in this order.
+# What the paper observes; `_observed` checks these in order.
 CLAIMS = (
     f"{NAMES['pbgnet_pre']} has the smallest bound",
     f"the bound of {NAMES['pbgnet']} is below that of {NAMES['pbgnet_l_bnd']}",
@@ -27,7 +27,7 @@ def agreement_sentences(table: StudyTable) -> list[str]:
 
 
 def departures(table: StudyTable) -> list[str]:
-    """Name the numbers that depart most from the paper, the largest departure first."""
+    """Name the numbers that differ most from the paper, the largest difference first."""
     found = [
         (abs(cell.difference), row, column, cell)
         for row in table.rows
@@ -43,7 +43,7 @@ def departures(table: StudyTable) -> list[str]:
 
 
 def claim_sentences(results: StudyResults) -> list[str]:
-    """Check what the paper observes on every data set that has the numbers for it."""
+    """Check what the paper observes on every data set that has the numbers."""
     observed = {dataset: _observed(results, dataset) for dataset in results.study.datasets}
     sentences = []
     for place, words in enumerate(CLAIMS):
@@ -59,7 +59,7 @@ def claim_sentences(results: StudyResults) -> list[str]:
 
 
 def _observed(results: StudyResults, dataset: str) -> tuple[bool | None, ...]:
-    """Whether each claim holds on a data set; None where it lacks the numbers."""
+    """Whether each claim holds on a data set; None if it lacks the numbers."""
     bound, test, train = (_means(results, dataset, name) for name in ("bound", "test_error", "train_error"))
     gap = {algorithm: abs(test[algorithm] - train[algorithm]) for algorithm in test.keys() & train.keys()}
     small = [test[algorithm] for algorithm in ("mlp", "pbgnet_l") if algorithm in test]
@@ -72,14 +72,14 @@ def _observed(results: StudyResults, dataset: str) -> tuple[bool | None, ...]:
 
 
 def _means(results: StudyResults, dataset: str, name: str) -> dict[str, float]:
-    """Means over the splits, of the algorithms that have finite ones."""
+    """Means over the splits, for the algorithms that have finite ones."""
     algorithms = results.study.algorithms
     spreads = {algorithm: spread_of(results.values(dataset, algorithm, name)) for algorithm in algorithms}
     return {algorithm: s.mean for algorithm, s in spreads.items() if s and math.isfinite(s.mean)}
 
 
 def bound_sentences(results: StudyResults) -> list[str]:
-    """Say whether test losses respect the bounds, and what honesty about the priors costs."""
+    """Say whether test losses respect the bounds, and what it costs to count all priors."""
     found = []
     for (dataset, algorithm, *_), selected in results.selected.items():
         loss, bound, honest = (selected.number(name) for name in ("test_loss", "bound", "honest_bound"))
@@ -99,7 +99,7 @@ def bound_sentences(results: StudyResults) -> list[str]:
 
 
 def sample_size_sentences(curves: Curves) -> list[str]:
-    """Say how far sampling with each T is from the exact aggregate, at most over the data sets."""
+    """Say how far sampling with each T is from the exact aggregate: the maximum over the data sets."""
     largest: dict[str, dict[int, tuple[float, str]]] = {}
     for (dataset, algorithm), points in curves.items():
         exact = points.get(None)

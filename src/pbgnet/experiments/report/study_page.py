@@ -1,4 +1,4 @@
-"""One HTML page about studies: text computed from the numbers, tables, figures; nothing is loaded or run."""
+"""One HTML page about studies: text computed from the numbers, tables, figures; no external resources."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class StudyPart:
     results: StudyResults
     tables: tuple[StudyTable, ...]  # the first is the one that is compared with the paper
     drawings: tuple[Drawing, ...]
-    findings: tuple[str, ...] = ()  # what its figures show, in sentences
+    findings: tuple[str, ...] = ()  # what its figures show
 
 
 def render_studies(parts: Sequence[StudyPart], illustrations: Sequence[Drawing]) -> str:
@@ -59,7 +59,7 @@ def _lead(results: Sequence[StudyResults]) -> str:
 
 
 def _verdict(part: StudyPart) -> tuple[str, list[str], list[str]]:
-    """Return the name of a study, what agrees with the paper and what does not, the largest departures."""
+    """Return the name of a study, what agrees with the paper and what does not, the largest differences."""
     sentences, apart = list(part.findings), []
     if part.tables:
         claims = claim_sentences(part.results) + bound_sentences(part.results)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class StudyReport:
     """What was written."""
 
-    page: Path  # complete in itself
+    page: Path  # self-contained
     files: tuple[Path, ...]  # all of them, the page first
 
 
@@ -55,9 +55,9 @@ def write_study_report(
 ) -> StudyReport:
     """Write tables (Markdown, LaTeX), figures (PNG, SVG) and report.html into a folder.
 
-    Each file is written whole or not at all, and the same stores give the same files. A study that is still
-    running has gaps. The folder is made if it does not exist; files of the same names are replaced. Studies
-    are names or TOML files; every study that has results in the stores unless given. Illustrations are the
+    Each file is written completely or not at all, and the same stores give the same files. A study that is
+    still running has gaps. The folder is created if it does not exist; files of the same names are replaced.
+    Studies are names or TOML files, by default all with results in the stores. Illustrations are the
     activations and two toy networks, which are trained for it in seconds.
     """
     require_matplotlib()
@@ -79,7 +79,7 @@ def write_study_report(
 
 
 def kind_of(results: StudyResults) -> str:
-    """Tell from its grid what a study is about: "training-size", "sample-size", "variance" or "main"."""
+    """Derive from its grid what a study is about: "training-size", "sample-size", "variance" or "main"."""
     runs = results.study.runs
     if any(run.n_train is not None for run in runs):
         return "training-size"

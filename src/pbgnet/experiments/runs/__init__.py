@@ -1,4 +1,4 @@
-"""Runs: what they are, the rows they see, their training side by side, and how they are judged."""
+"""Runs: their descriptions, the rows they see, their training side by side, and their evaluation."""
 
 from pbgnet.experiments.runs.batch import Rows, batches_of, train_batch
 from pbgnet.experiments.runs.rows import PaperRows

@@ -1,6 +1,6 @@
-"""Trains a batch of runs side by side, and judges every network it gives.
+"""Trains a batch of runs side by side, and evaluates every resulting network.
 
-Runs of a batch differ in learning rate, weight decay and restart only, and perhaps in split and seed: their
+Runs of a batch differ only in learning rate, weight decay and restart, and possibly in split and seed. Their
 networks have one shape and see rows of one table, so they are replicas of one training.
 """
 
@@ -34,14 +34,14 @@ from pbgnet.training import (
 # What a seed is for; every use has its own stream.
 WEIGHTS, BATCHES, PRIOR_BATCHES, VALIDATION, PRIOR_ROWS, SAMPLING = range(6)
 
-# Enough for every network that is worth selecting; high rates would make the others ten times as expensive.
+# Enough for every network worth selecting; high rates would make the others ten times as expensive.
 TRAINING_NODES = 32
 
-# What picks the epoch where the loss is minimised.
+# What picks the epoch if the loss is minimised.
 RULES = {"mlp": ("validation",), "loss": ("validation", "bound")}
 
 
-@dataclass(frozen=True, eq=False)  # told apart by identity, so that what is made of them can be kept
+@dataclass(frozen=True, eq=False)  # compared by identity, so that what is derived from them can be cached
 class Table:
     """Examples and labels: arrays (n, d) and (n,), labels -1 and 1."""
 
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a table that a run is trained and tested on, by their numbers."""
+    """The rows of a table that a run is trained and tested on, by index."""
 
     table: Table
     train: np.ndarray
@@ -59,10 +59,10 @@ class Rows:
 
 
 def batches_of(runs: Sequence[RunSpec], *, join_splits: bool = False) -> list[list[RunSpec]]:
-    """Put runs that can be trained side by side together, in the order of their first.
+    """Group runs that can be trained side by side, in the order of the first of each group.
 
-    To join splits puts those of one table together, too. It pays where many networks take hardly longer than
-    one; elsewhere it only takes memory, for every split then needs its own copy of what it looks at.
+    Joining splits also groups those of one table. It pays off if many networks take hardly longer than one.
+    Otherwise it only takes memory, because every split then needs its own copy of its rows.
     """
     groups: dict[RunSpec, list[RunSpec]] = {}
     for run in runs:
@@ -93,7 +93,7 @@ def train_batch(
         prior = PriorTraining(prior_examples, short, recipe.replicas.learning_rate, seeds)
         recipe = replace(recipe, prior=prior)
     trained = TRAININGS[run.training](recipe, examples, journal)
-    if journal.interrupted:  # what a training cut short has reached is no result
+    if journal.interrupted:  # a training that was cut short has no result
         raise KeyboardInterrupt
     results: list[dict[str, dict[str, float]]] = [{} for _ in runs]
     for rule, pick in trained.picks.items():
@@ -128,7 +128,7 @@ def _examples(
 
 @kept(16)
 def _prepared(rows: Rows, unit: bool, device: torch.device) -> tuple[TrainingData, TrainingData]:
-    """Training and test rows on the device; kept, for many batches use them."""
+    """Training and test rows on the device; cached, because many batches use them."""
     x, y = rows.table.x, rows.table.y
     train, test = (
         TrainingData.of(x[part], y[part], unit=unit, device=device) for part in (rows.train, rows.test)
@@ -145,7 +145,7 @@ def _recipe(runs: Sequence[RunSpec], examples: TrainingData, device: torch.devic
     run = runs[0]
     course = Course(run.batch_size, run.max_epochs, run.plateau_patience, run.stopping_patience)
     by_loss = run.training in RULES
-    # One seed for all of a restart: runs that differ in a hyperparameter see the same batches.
+    # One seed for a whole restart: runs that differ in a hyperparameter see the same batches.
     seeds = [seed_of(other, BATCHES, 0 if by_loss else other.restart) for other in runs]
     replicas = Replicas(
         torch.tensor([other.learning_rate for other in runs], dtype=torch.float64, device=device),
@@ -184,11 +184,11 @@ def _start(runs: Sequence[RunSpec], examples: TrainingData, device: torch.device
 
 
 def _seeds(runs: Sequence[RunSpec], use: int, examples: TrainingData) -> int | list[int]:
-    """Return the seed of the one split there is, or those of all runs."""
+    """Return the seed of the only split, or those of all runs."""
     return seed_of(runs[0], use) if examples.pools is None else [seed_of(run, use) for run in runs]
 
 
 def seed_of(run: RunSpec, use: int, restart: int = 0) -> int:
-    """Return the seed of a run for one use."""
+    """Return the seed of a run for one purpose."""
     words = [run.split_seed, run.seed, use, restart]
     return int(np.random.SeedSequence(words).generate_state(1, np.uint32)[0])

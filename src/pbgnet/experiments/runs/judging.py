@@ -15,8 +15,8 @@ def judge(
 ) -> dict[str, Tensor]:
     """Return the numbers of R networks, each of shape (R,), float64 on the CPU.
 
-    Losses and errors are exact. Where the run samples its aggregate, those of the sampled one, averaged over
-    repeated predictions, come under names that begin with ``sampled_``.
+    Losses and errors are exact. If the run samples its aggregate, those of the sampled one, averaged over
+    repeated predictions, have names that begin with ``sampled_``.
     """
     if isinstance(network, TanhNetwork):
         return _measured(network, certified, test)

@@ -1,4 +1,4 @@
-"""Keeps what is expensive to make and used by many batches; made once, also where threads ask together."""
+"""Caches what is expensive and used by many batches; computed once, even if several threads ask."""
 
 import functools
 import threading
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def kept(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Keep so many of the last results of a function; the other threads wait for the first that asks."""
+    """Keep this many of the last results of a function; other threads wait for the first one that asks."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         cached = functools.lru_cache(maxsize=most)(function)

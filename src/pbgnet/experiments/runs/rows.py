@@ -34,7 +34,7 @@ def _dataset(name: str, data_dir: str | None) -> Dataset:
 
 @kept(6)
 def _table(name: str, data_dir: str | None, scaling: str) -> Table:
-    """All rows, scaled; how the paper scales does not depend on the split."""
+    """All rows, scaled; the paper's scaling does not depend on the split."""
     dataset = _dataset(name, data_dir)
     split = paper_split(dataset, 0, scaling=scaling)
     x = np.empty_like(split.X_train, shape=dataset.X.shape)

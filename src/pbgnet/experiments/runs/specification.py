@@ -1,4 +1,4 @@
-"""A training run, completely described: two runs with the same description are the same run."""
+"""A complete description of a training run: two runs with the same description are the same run."""
 
 import dataclasses
 import functools
@@ -11,7 +11,7 @@ from typing import Any, Self
 import pbgnet
 from pbgnet.exceptions import OptionError
 
-# Code that decides what a run computes: rooms, and a file. Tables and figures may change without it.
+# Code that decides what a run computes: subpackages and a file. Tables and figures are not among it.
 CODE_THAT_COUNTS = (
     "aggregation",
     "autograd.py",
@@ -42,13 +42,13 @@ class RunSpec:
     learning_rate: float = 0.1
     batch_size: int = 64
     seed: int = 0  # of the first weights and the batches
-    # Runs that differ in it alone differ in the batches that minimise the bound, and in nothing else: they
-    # have the same prior.
+    # Runs that differ only in this differ only in the batches that minimise the bound: they have the same
+    # prior.
     restart: int = 0
-    # The first weights, of which "bound" makes its prior; see `pbgnet.networks.initial_weights`.
+    # The initial weights, from which "bound" makes its prior; see `pbgnet.networks.initial_weights`.
     initialisation: str = "xavier_normal"
     objective: str = "catoni"  # or "seeger": the form of the bound that "bound" and "pretrained" minimise
-    # How they minimise it: as the paper does, or, "hybrid", by a short ramped Adam and then L-BFGS on the
+    # How they minimise it: as the paper does, or, "hybrid", with a short ramped Adam and then L-BFGS on the
     # exact bound.
     solver: str = "adam"
     max_epochs: int = 150
@@ -58,9 +58,9 @@ class RunSpec:
     validation_fraction: float = 0.2
     prior_fraction: float = 0.5
     delta: float = 0.05  # failure probability of all bounds together
-    n_priors: int = 9  # that share it
+    n_priors: int = 9  # priors that share delta
     constant: str = "paper"  # or "maurer"
-    n_predictions: int = 20  # that are averaged where the aggregate is sampled
+    n_predictions: int = 20  # predictions that are averaged if the aggregate is sampled
 
     @property
     def architecture(self) -> str:
@@ -87,7 +87,7 @@ class RunSpec:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Make a description from names and values; refuse names it does not know."""
+        """Make a description from names and values; raise an error for unknown names."""
         known = {field.name for field in dataclasses.fields(cls)}
         if unknown := sorted(set(values) - known):
             raise OptionError(f"A run has no {', '.join(unknown)}; it has {', '.join(sorted(known))}.")
@@ -100,7 +100,7 @@ class RunSpec:
 
 @functools.cache
 def code_version(places: tuple[str, ...] = CODE_THAT_COUNTS) -> str:
-    """Return version and fingerprint of the code that decides what a run computes, in rooms and files."""
+    """Return version and fingerprint of the code that decides what a run computes."""
     root = Path(pbgnet.__file__).parent
     digest = hashlib.sha256()
     for name in places:

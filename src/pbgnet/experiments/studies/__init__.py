@@ -1,4 +1,4 @@
-"""Studies: sets of runs as data, engines that train them, a store that survives a kill, what came out."""
+"""Studies: sets of runs as data, engines that train them, a store that survives a kill, and results."""
 
 from pbgnet.experiments.studies.engines import Engine, LocalEngine, RayEngine, machine_of
 from pbgnet.experiments.studies.faults import stopped

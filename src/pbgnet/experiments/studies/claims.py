@@ -1,7 +1,7 @@
-"""Who trains which runs: several processes may share a store, and none trains what another has begun.
+"""Which process trains which runs: several may share a store, and none trains what another has begun.
 
-A claim is a row of the store with its owner, who says again and again that it lives. The claims of an owner
-that was killed are free: at once where its process is seen to be gone, elsewhere after a minute of silence.
+A claim is a row of the store with its owner, which regularly reports that it is alive. The claims of a killed
+owner become free: immediately if its process is known to be gone, otherwise after a minute of silence.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.studies.store import Store
 
 BEAT, SILENCE = 5.0, 60.0
-"""Seconds after which an owner says that it lives, and after which it is taken for dead."""
+"""Seconds between an owner's reports that it is alive, and seconds after which it counts as dead."""
 
 
 class Claims:
-    """The claims of one caller on runs of a store; a context, at whose end they are given back."""
+    """The claims of one caller on runs of a store; a context manager that gives them back at the end."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,25 +38,25 @@ class Claims:
     def __exit__(self, *exception: object) -> None:
         self._over.set()
         self._living.join()
-        with contextlib.suppress(StoreError):  # what came first is told; silence frees them as well
+        with contextlib.suppress(StoreError):  # the first error is reported; silence frees the claims too
             self.release()
 
     def taking(
         self, batches: Iterable[Sequence[RunSpec]], attempts: Mapping[RunSpec, tuple[bool, int]]
     ) -> Iterator[Sequence[RunSpec]]:
-        """Claim batches one by one, as they are asked for; pass over those that others have or had.
+        """Claim batches one by one, when they are requested; skip those that others have or had.
 
         Parameters
         ----------
         batches : iterable
-            Each is claimed whole or not at all.
+            Each is claimed completely or not at all.
         attempts : mapping
-            What the caller knows of the runs; if the store knows more by now, others have trained them.
+            What the caller knows about the runs; if the store now knows more, others have trained them.
         """
         return (batch for batch in batches if self._take(batch, attempts))
 
     def release(self) -> int:
-        """Give all claims back, and return how many they were."""
+        """Give back all claims, and return their number."""
         with self._store.changing() as connection:
             return connection.execute("DELETE FROM claims WHERE owner = ?", [self._owner]).rowcount
 
@@ -84,10 +84,10 @@ class Claims:
                 connection.execute("DELETE FROM claims WHERE owner = ?", [owner])
 
     def _live(self) -> None:
-        """Say that the owner lives, in a connection of this thread, until it is over."""
+        """Report that the owner is alive, in a connection of this thread, until the end."""
         place = f"{self._store.path.absolute().as_uri()}?mode=rw"
         while not self._over.wait(BEAT):
-            # What keeps it from writing, such as a full disk, stops the study elsewhere.
+            # An error that prevents writing, such as a full disk, stops the study elsewhere.
             with (
                 contextlib.suppress(sqlite3.Error),
                 contextlib.closing(sqlite3.connect(place, uri=True, timeout=BEAT)) as connection,
@@ -97,20 +97,20 @@ class Claims:
 
 
 def _place() -> str:
-    """Where numbers of processes mean something: containers may share a name, and not the numbers."""
+    """Where process ids are valid: containers may share a host name, but not process ids."""
     with contextlib.suppress(OSError):
         return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
     return platform.node()
 
 
 def _is_alive(process: int) -> bool:
-    """Whether a process of this machine may be there; where asking could harm it, it may."""
+    """Whether a process of this machine may exist; if asking could harm it, it may."""
     if os.name != "posix":
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is, and somebody else's
+    except OSError:  # it exists, and belongs to another user
         return True
     return True

@@ -1,4 +1,4 @@
-"""Where batches of runs are trained: threads of this machine, or a Ray cluster; one function does it."""
+"""Where batches of runs are trained: threads of this machine, or a Ray cluster."""
 
 import itertools
 import os
@@ -26,18 +26,18 @@ RowSource = Callable[[RunSpec], Rows]
 Batch = Sequence[RunSpec]
 
 # Small networks leave a GPU idle between their kernels, so many batches share it: as threads of one process,
-# of which PyTorch has streams for 32, or as processes, each with libraries of its own in memory.
+# for which PyTorch has 32 streams, or as processes, each with its own libraries in memory.
 THREADS_PER_GPU, PROCESSES_PER_GPU = 24, 8
 MEMORY_PER_THREAD = 4 << 30
 
 
 def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
-    """Train a batch and return its records; an error of the runs themselves is written into them.
+    """Train a batch and return its records; an error of the runs themselves is recorded.
 
     Raises
     ------
     StudyStoppedError
-        If what is around them failed: then there is nothing to record.
+        If something around the runs failed: then there is nothing to record.
     """
     start, place = time.perf_counter(), torch.device(device)
     results: list[dict[str, dict[str, float]]] = [{} for _ in batch]
@@ -48,7 +48,7 @@ def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
     except Exception as problem:
         if stop := stop_for(problem, batch):
             raise stop from problem
-        # The other batches go on; the store says what happened to this one.
+        # The other batches continue; the store says what happened to this one.
         error = "".join(traceback.format_exception(problem, limit=-4)).strip()
     share = (time.perf_counter() - start) / len(batch)
     machine = machine_of(place)
@@ -62,7 +62,7 @@ _of_thread = threading.local()
 
 @contextmanager
 def _own_stream(device: torch.device) -> Iterator[None]:
-    """Work in the stream of this thread; PyTorch has 32 of them and gives the same one out again."""
+    """Work in the stream of this thread; PyTorch has 32 of them and reuses them."""
     if device.type != "cuda":
         yield
         return
@@ -73,7 +73,7 @@ def _own_stream(device: torch.device) -> Iterator[None]:
 
 
 class Engine(Protocol):
-    """Something that trains batches on a kind of device and gives back their records as they come."""
+    """Trains batches on a kind of device and returns their records as they come."""
 
     @property
     def device(self) -> str:
@@ -82,21 +82,20 @@ class Engine(Protocol):
     def train(self, batches: Iterable[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done.
 
-        Batches are asked for when there is room to train them. Where the surroundings fail,
-        `StudyStoppedError` is raised, after the records that came all the same.
+        Batches are requested when there is room to train them. If something around the runs fails,
+        `StudyStoppedError` is raised, after any records that still came.
         """
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Threads of this process; on a GPU several batches at a time, each in a stream of its own.
+    """Threads of this process; on a GPU several batches at a time, each in its own stream.
 
     Attributes
     ----------
     device : str
     n_workers : int, optional
-        Batches at a time. Unless given, 1 on a CPU, and on a GPU as many as have 4 GiB of its memory each, at
-        most 24.
+        Batches at a time. By default 1 on a CPU; on a GPU one per 4 GiB of its memory, at most 24.
     """
 
     device: str = "cpu"
@@ -113,11 +112,11 @@ class LocalEngine:
 
             running = submit(itertools.islice(waiting, count))
             stop: StudyStoppedError | None = None
-            while running:  # no more are submitted than run, so that an interrupt has little to wait for
+            while running:  # no more are submitted than can run, so an interrupt has little to wait for
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 stops = {future: problem for future in done if (problem := _stop_of(future))}
                 stop = next(iter(stops.values()), stop)
-                if stop is None:  # else what runs already is finished, and nothing more begun
+                if stop is None:  # otherwise running batches finish, and no new one begins
                     running |= submit(itertools.islice(waiting, len(done)))
                 for future in done - stops.keys():
                     yield future.result()
@@ -144,10 +143,10 @@ class RayEngine:
     Attributes
     ----------
     address : str, optional
-        Of the cluster; unless given, a local one is started, and stopped at the end. One that this process is
-        connected to already is used as it is.
+        Address of the cluster. By default a local one is started, and stopped at the end. If this process is
+        already connected to one, that is used.
     device : str
-        Of the workers, "cpu" or "cuda".
+        Device of the workers, "cpu" or "cuda".
     batches_per_gpu : int
         Batches that share a GPU.
     """
@@ -159,8 +158,8 @@ class RayEngine:
     def train(self, batches: Iterable[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done.
 
-        All batches are asked for at once. A worker that dies counts as a failure of its runs, which may have
-        killed it; a machine that is gone does not, and stops the study.
+        All batches are requested at the beginning. A worker that dies counts as a failure of its runs, which
+        may have killed it. A machine that is gone does not, and stops the study.
         """
         ray, ours = self._connect()
         resources: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
@@ -177,7 +176,7 @@ class RayEngine:
                 except ray.exceptions.WorkerCrashedError as error:
                     records = [RunRecord(run, error=f"{type(error).__name__}: {error}") for run in batch]
                 except ray.exceptions.RayError as error:
-                    cause = getattr(error, "cause", None)  # what was raised in the worker, if it was
+                    cause = getattr(error, "cause", None)  # what the worker raised, if it did
                     stop = cause if isinstance(cause, StudyStoppedError) else None
                     raise stop or stopped("The Ray cluster failed", error) from error
                 yield records
@@ -188,7 +187,7 @@ class RayEngine:
                 ray.shutdown()
 
     def _connect(self) -> tuple[Any, bool]:
-        """Return Ray, and whether it was connected to here."""
+        """Return Ray, and whether this call connected to it."""
         try:
             import ray
         except ImportError as error:
@@ -207,14 +206,14 @@ class RayEngine:
 
 
 def _knock(address: str | None) -> None:
-    """Raise an error at once where nobody listens; Ray itself would try for minutes."""
+    """Raise an error immediately if nothing listens at the address; Ray itself would try for minutes."""
     host, _, port = (address or "").removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def machine_of(device: torch.device) -> str:
-    """Return the kind of machine that a device is; nothing that tells whose."""
+    """Return the kind of machine of a device; nothing that identifies it."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{platform.machine()}, {os.cpu_count()} cores"

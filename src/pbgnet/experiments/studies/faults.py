@@ -1,7 +1,7 @@
-"""Tells faults of what is around a run from its own: data, disk, memory, software, device.
+"""Distinguishes failures of a run from those around it: data, disk, memory, software, device.
 
-A run that fails by itself will fail again, and is recorded. What fails around it would fail every run, and
-nothing may be held against them: the study stops.
+A run that fails on its own will fail again, and is recorded. A failure around it would affect every run and
+says nothing about them, so the study stops.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +14,11 @@ DEVICE_MESSAGES = ("CUDA error", "CUDA driver error")
 
 
 def _is_of_the_device(problem: Exception) -> bool:
-    """Whether a GPU is lost to this process: after such an error all its work there fails."""
+    """Whether a GPU is lost to this process: after such an error, all its work there fails."""
     return isinstance(problem, RuntimeError) and any(words in str(problem) for words in DEVICE_MESSAGES)
 
 
-# The first that fits, with what to say of it.
+# The first that matches, with its message.
 FAULTS: tuple[tuple[Callable[[Exception], bool], str], ...] = (
     (is_out_of_memory, "Memory ran out (use fewer --workers)"),
     (lambda problem: isinstance(problem, MissingDataError | DamagedFileError), "The data is not available"),
@@ -29,7 +29,7 @@ FAULTS: tuple[tuple[Callable[[Exception], bool], str], ...] = (
 
 
 def stop_for(problem: Exception, batch: Sequence[RunSpec]) -> StudyStoppedError | None:
-    """Return the error that stops a study if the surroundings of a batch are at fault, and not its runs."""
+    """Return the error that stops a study if something around a batch failed, rather than its runs."""
     for fits, words in FAULTS:
         if fits(problem):
             run = batch[0]

@@ -1,4 +1,4 @@
-"""What stores hold about studies: the finished runs, what each algorithm gave, and what is missing."""
+"""What stores contain about studies: the finished runs, each algorithm's results, and what is missing."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ from pbgnet.experiments.studies.store import RunRecord, Store
 from pbgnet.experiments.studies.study import GRID, Study, load_study, study_names
 from pbgnet.training import ALGORITHMS
 
-# How the algorithms are written; a subscript stands in _{...}.
+# How algorithms are written; subscripts are in _{...}.
 NAMES = {
     "mlp": "MLP",
     "pbgnet_l": "PBGNet_{\N{SCRIPT SMALL L}}",
@@ -37,7 +37,7 @@ class Spread:
 
 
 def spread_of(values: Iterable[float | None]) -> Spread | None:
-    """Return mean and deviation of the values that exist; None if none does."""
+    """Return mean and deviation of the existing values; None if there are none."""
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -48,10 +48,10 @@ def spread_of(values: Iterable[float | None]) -> Spread | None:
 
 @dataclass(frozen=True)
 class StudyResults:
-    """A study and what became of its runs so far."""
+    """A study and the state of its runs."""
 
     study: Study
-    records: tuple[RunRecord, ...]  # of the study alone, failed ones included, in its order
+    records: tuple[RunRecord, ...]  # only those of the study, failed ones included, in its order
     code_versions: tuple[str, ...] = ()  # of the code that ran them
 
     @property
@@ -66,7 +66,7 @@ class StudyResults:
 
     @property
     def n_missing(self) -> int:
-        """Number of runs of which the stores know nothing."""
+        """Number of runs that are not in the stores."""
         return len(self.study.runs) - len(self.records)
 
     @property
@@ -81,19 +81,19 @@ class StudyResults:
 
     @cached_property
     def selected(self) -> dict[Key, Selected]:
-        """What each algorithm gives, on every data set, split and training size."""
+        """The result of each algorithm, on every data set, split and training size."""
         return select_all(self.done, self.study.algorithms)
 
     def values(
         self, dataset: str, algorithm: str, name: str, splits: Sequence[int] | None = None
     ) -> list[float | None]:
-        """Return a number of the selected networks over splits, of the largest training size."""
+        """Return a number of the selected networks over splits, at the largest training size."""
         places = self.split_seeds if splits is None else splits
         found = (self.selected.get((dataset, algorithm, split, None)) for split in places)
         return [None if selected is None else selected.number(name) for selected in found]
 
     def progress(self, dataset: str, algorithm: str, splits: Sequence[int] | None = None) -> tuple[int, int]:
-        """Return how many runs an algorithm selects among are done, and how many there will be."""
+        """Return how many of the runs that an algorithm selects from are done, and how many there will be."""
 
         def counts(run: RunSpec) -> bool:
             right_split = splits is None or run.split_seed in splits
@@ -107,7 +107,7 @@ class StudyResults:
 
 
 def confidence_text(*results: StudyResults) -> str:
-    """Return the probability with which each bound of some studies holds."""
+    """Return the confidence of each bound of some studies."""
     deltas = sorted({run.delta for result in results for run in result.study.runs})
     return " or ".join(f"{1 - delta:.12g}" for delta in deltas)
 
@@ -115,9 +115,9 @@ def confidence_text(*results: StudyResults) -> str:
 def read_results(
     stores: Iterable[str | Path] | str | Path, studies: Iterable[str | Path] | None = None
 ) -> list[StudyResults]:
-    """Read what stores hold about studies, by name or TOML file; all of the package with runs unless given.
+    """Read what stores contain about studies, by name or TOML file; by default all studies with runs.
 
-    A run that is in several stores counts once: with results if one has them, the last one first.
+    A run that is in several stores counts once: with results if one has them, and the last one first.
     """
     paths = [Path(stores)] if isinstance(stores, str | Path) else [Path(path) for path in stores]
     found: dict[RunSpec, tuple[RunRecord, str]] = {}
@@ -134,7 +134,7 @@ def read_results(
 
 
 def _meant(results: Sequence[StudyResults]) -> list[StudyResults]:
-    """Drop studies whose only runs are those they share with a study that is further on."""
+    """Drop studies whose only runs are shared with a study that is further along."""
     seen: set[RunSpec] = set()
     meant = []
     for result in sorted(results, key=lambda result: -len(result.done) / len(result.study.runs)):

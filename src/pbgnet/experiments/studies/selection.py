@@ -1,4 +1,4 @@
-"""Which of many trained networks an algorithm would have given: the paper's selection rules.
+"""Which of many trained networks an algorithm would have selected: the paper's rules.
 
 References
 ----------
@@ -22,24 +22,24 @@ class Candidate:
     """A trained network at the epoch a rule picked."""
 
     spec: RunSpec
-    # As judged. Where the aggregate was sampled, losses, errors and bounds are those of the sampled one, as
+    # As evaluated. If the aggregate was sampled, losses, errors and bounds are those of the sampled one, as
     # in the paper; the exact ones keep the prefix ``exact_``.
     numbers: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Selected:
-    """What an algorithm gives on one split of a data set."""
+    """The result of an algorithm on one split of a data set."""
 
     algorithm: str
     candidate: Candidate
-    # Number of priors among which the data could choose: what the union has to pay for. The paper counts
-    # architectures alone; a pre-trained prior also depends on the learning rate and on T.
+    # Number of priors among which the data could choose, for which the union bound pays. The paper counts
+    # only architectures; a pre-trained prior also depends on the learning rate and on T.
     n_priors: int
 
     @functools.cached_property
     def honest_bound(self) -> float | None:
-        """The bound that pays for all priors; None where there is none. Takes milliseconds."""
+        """The bound that pays for all priors; None if there is none. Takes milliseconds."""
         numbers, spec = self.candidate.numbers, self.candidate.spec
         if "divergence" not in numbers:
             return None
@@ -48,7 +48,7 @@ class Selected:
         return float(seeger_bound(loss, numbers["divergence"], int(numbers["n"]), delta, spec.constant))
 
     def number(self, name: str) -> float | None:
-        """Return a number of the network by name; None where it has none."""
+        """Return a number of the network by name; None if it has none."""
         return self.honest_bound if name == "honest_bound" else self.candidate.numbers.get(name)
 
 
@@ -83,7 +83,7 @@ RULES: dict[str, Callable[[Sequence[Candidate]], Candidate]] = {
 def select(algorithm: str, records: Iterable[RunRecord], pick: str | None = None) -> Selected | None:
     """Select among the runs of one data set and split, of any algorithm; None if there are none.
 
-    Failed runs are passed over. What picks the epoch is what the paper says for the algorithm unless given.
+    Failed runs are skipped. By default, the epoch is picked as the paper says for the algorithm.
     """
     check_name("algorithm", algorithm, ALGORITHMS)
     usual = ALGORITHMS[algorithm]
@@ -117,7 +117,7 @@ def select_all(
 
 
 def _as_in_the_paper(numbers: dict[str, float]) -> dict[str, float]:
-    """Put sampled numbers, where there are some, in the place of the exact ones."""
+    """Replace exact numbers by sampled ones, if there are any."""
     sampled = {name.removeprefix("sampled_"): x for name, x in numbers.items() if name.startswith("sampled_")}
     if not sampled:
         return dict(numbers)

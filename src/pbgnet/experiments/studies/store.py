@@ -1,8 +1,8 @@
-"""Where results are kept: one SQLite file, appended to, that survives a kill at any moment.
+"""The store of results: one append-only SQLite file that survives a kill at any moment.
 
-Every batch of records is one transaction, so a run is in the store as a whole or not at all. No record
-is ever changed or deleted; a run that failed and was tried again has two rows. Claims, beside them, come
-and go.
+Every batch of records is one transaction, so a run is in the store completely or not at all. No record is
+ever changed or deleted; a run that failed and was tried again has two rows. Claims, beside them, are
+temporary.
 """
 
 import json
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS claims (
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What became of a run."""
+    """The outcome of a run."""
 
     spec: RunSpec
     # Numbers by the rule that picked the epoch ("validation", "bound", "objective"); empty if it failed.
@@ -68,17 +68,17 @@ class Store:
     Parameters
     ----------
     path : Path
-        Made if it does not exist.
+        Created if it does not exist.
     read_only : bool, default=False
-        Read it whatever code wrote it; tables and figures do.
+        Open it for reading, whatever code wrote it, as for tables and figures.
 
     Raises
     ------
     StoreError
-        If another version of the code wrote it: its runs are not those of this one. Choose another file,
-        or go back to that version.
+        If another version of the code wrote it: its runs are not those of this version. Choose another file,
+        or return to that version.
     DamagedFileError
-        If it is no store.
+        If it is not a store.
     """
 
     def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
@@ -88,7 +88,7 @@ class Store:
             raise StoreError(f"There is no store at {self.path}; run the study first.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._translated():
-            # A store in WAL mode would leave two more files beside it while open, and travel badly.
+            # A store in WAL mode would have two more files beside it while open, and would be hard to copy.
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             try:
                 self._check_tables()
@@ -148,13 +148,13 @@ class Store:
         return list(last.values())
 
     def attempts(self) -> dict[str, tuple[bool, int]]:
-        """Return, for the identity of every run in the store, whether it is done and how often tried."""
+        """Return, by identity, whether each run in the store is done and how often it was tried."""
         rows = self._fetched("SELECT identity, MAX(status = 'done'), COUNT(*) FROM runs GROUP BY identity")
         return {identity: (bool(done), count) for identity, done, count in rows}
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for changes that are made all together or not at all, by one at a time."""
+        """Give the connection for changes that are made together or not at all, by one process at a time."""
         with self._translated(), self._transaction():
             yield self._connection
 
@@ -174,7 +174,7 @@ class Store:
             raise
 
     def _check_tables(self) -> None:
-        """Refuse a database that is something else, before anything is written into it."""
+        """Raise an error for a database that is something else, before anything is written into it."""
         tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
         if "about" not in tables and (tables or self.read_only):
             raise DamagedFileError(f"{self.path} is not a store of results: it has other tables, or none.")
@@ -186,7 +186,7 @@ class Store:
         expected = {"format": str(FORMAT), "code": code_version()}
         about = self._about()
         if not about and not self.read_only:
-            with self._transaction():  # of two that begin at once, the second finds the words of the first
+            with self._transaction():  # if two begin simultaneously, the second finds what the first wrote
                 self._connection.execute(
                     "INSERT INTO about SELECT * FROM (VALUES (?, ?), (?, ?)) "
                     "WHERE NOT EXISTS (SELECT * FROM about)",
@@ -207,7 +207,7 @@ class Store:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Turn errors of SQLite into those of the package."""
+        """Turn errors of SQLite into pbgnet's own."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -217,7 +217,7 @@ class Store:
                     "free some space and start the study again, and it resumes where it stopped."
                 ) from error
             raise StoreError(f"The store {self.path} cannot be used: {error}.") from error
-        except (sqlite3.ProgrammingError, sqlite3.IntegrityError) as error:  # the file is as it should be
+        except (sqlite3.ProgrammingError, sqlite3.IntegrityError) as error:  # the file itself is intact
             raise StoreError(f"The store {self.path} cannot be used: {error}") from error
         except sqlite3.DatabaseError as error:
             raise DamagedFileError(f"{self.path} is not a store of results: {error}.") from error

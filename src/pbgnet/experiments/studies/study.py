@@ -16,7 +16,7 @@ from pbgnet.validation import check_name
 FOLDER = resources.files("pbgnet.experiments") / "studies"
 GRID, COMPARISON = "grid", "comparison"
 KINDS = (GRID, COMPARISON)
-"""The paper's studies, grids of trainings from which the best are selected; and methods side by side."""
+"""The paper's studies, grids of trainings from which the best are selected; and comparisons of methods."""
 SECTIONS = {
     "kind",
     "summary",
@@ -43,7 +43,7 @@ class Study:
     def narrowed(
         self, datasets: Sequence[str] | None = None, algorithms: Sequence[str] | None = None
     ) -> "Study":
-        """Return the part of the study about some data sets and algorithms."""
+        """Return the part of the study with some data sets and algorithms."""
         sets = self.datasets if datasets is None else tuple(datasets)
         names = self.algorithms if algorithms is None else tuple(algorithms)
         for kind, chosen, known in (("data set", sets, self.datasets), ("algorithm", names, self.algorithms)):
@@ -66,7 +66,7 @@ def study_kind(name: str | Path) -> str:
 
 
 def read_study(name: str | Path) -> tuple[str, dict[str, Any]]:
-    """Return the name and the content of a study, by its name or from a TOML file of one's own."""
+    """Return the name and the content of a study, by its name or from your own TOML file."""
     path = Path(name)
     if path.suffix == ".toml":
         try:
@@ -84,7 +84,7 @@ def read_study(name: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def load_study(name: str | Path) -> Study:
-    """Read a study that is a grid, by its name or from a TOML file of one's own."""
+    """Read a study that is a grid, by its name or from your own TOML file."""
     stem, table = read_study(name)
     if (kind := _kind(table)) != GRID:
         raise OptionError(
@@ -138,7 +138,7 @@ def _runs(table: dict[str, Any]) -> Iterator[RunSpec]:
 
 
 def _grids(table: dict[str, Any]) -> list[tuple[list[str], dict[str, list[Any]]]]:
-    """Return the one grid of a study, or the several whose runs it unites, and the algorithms of each."""
+    """Return the grids of a study, whose runs it combines, and the algorithms of each."""
     grids = []
     for grid in table["grid"] if isinstance(table["grid"], list) else [table["grid"]]:
         values = {name: _as_list(values) for name, values in grid.items()}
@@ -150,8 +150,8 @@ def _grids(table: dict[str, Any]) -> list[tuple[list[str], dict[str, list[Any]]]
 
 
 def _settled(run: RunSpec) -> RunSpec:
-    """Give hyperparameters that a training does not have their one value, so that such runs coincide."""
-    if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 stands for the exact aggregate
+    """Set hyperparameters that do not apply to a training to one value, so that such runs coincide."""
+    if run.training == "mlp" or run.n_samples == 0:  # T does not apply; 0 means the exact aggregate
         run = replace(run, n_samples=None)
     if run.training in ("bound", "pretrained"):
         return replace(run, weight_decay=0.0)

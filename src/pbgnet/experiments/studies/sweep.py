@@ -1,4 +1,4 @@
-"""Runs a study: what is in the store is not trained again, what failed is tried once more."""
+"""Runs a study: what is in the store is not trained again, and failed runs are tried once more."""
 
 import math
 import time
@@ -13,7 +13,7 @@ from pbgnet.experiments.studies.study import Study
 
 MOST_ATTEMPTS = 2
 
-# Seconds between looks at a store in which other processes train all that is left.
+# Seconds between checks of a store in which other processes train all that is left.
 PATIENCE = 0.5
 
 Attempts = dict[RunSpec, tuple[bool, int]]
@@ -22,15 +22,15 @@ Attempts = dict[RunSpec, tuple[bool, int]]
 
 @dataclass(frozen=True)
 class SweepState:
-    """How far a study is.
+    """The progress of a study.
 
     Attributes
     ----------
     n_runs, n_done, n_failed : int
         All runs of the study, those with results, and those that were given up.
     work_done : float
-        Share of the estimated time of this call that is behind it; a run that failed and will be tried
-        again is not.
+        Share of the estimated time of this call that has passed; a run that failed and will be tried again
+        does not count.
     """
 
     n_runs: int
@@ -50,9 +50,9 @@ def run_study(
 ) -> SweepState:
     """Train the runs of a study that the store does not have yet, and append them batch by batch.
 
-    A kill at any moment loses the batches in flight and nothing else; calling it again goes on. A run that
-    fails by itself is recorded with its error and tried once more after all others. Several processes may do
-    it with one store at the same time: each trains what no other has begun, and all return when it is done.
+    A kill at any moment only loses the batches in progress; calling it again resumes. A run that fails on its
+    own is recorded with its error and tried once more after all others. Several processes may do this with
+    one store at the same time: each trains what no other has begun, and all return when the study is done.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ def run_study(
         Maps a run to its rows.
     engine : Engine
     on_batch : callable
-        Called after every batch that was stored, and now and then while other processes train the last ones.
+        Called after every stored batch, and occasionally while other processes train the last ones.
     retry_failed : bool, default=False
-        Try runs that were given up before twice more.
+        Try runs that were given up twice more.
 
     Raises
     ------
     StudyStoppedError
-        If not a run but what is around it failed: data, disk, memory, device or cluster. Nothing is recorded
-        of it, so that calling again goes on where it was.
+        If something around a run failed: data, disk, memory, device or cluster. It is not recorded, so
+        calling again resumes from there.
     """
     before = _attempts(study, store)
     limits = {run: MOST_ATTEMPTS + count * retry_failed for run, (_, count) in before.items()}
@@ -99,7 +99,7 @@ def run_study(
 
 
 def estimated_cost(batch: Sequence[RunSpec]) -> float:
-    """Estimate the work of a batch, in units of no meaning."""
+    """Estimate the work of a batch, in arbitrary units."""
     run = batch[0]
     nodes = 1 if run.training == "mlp" else 12 if run.n_samples is None else run.n_samples
     layers = run.hidden_size * (run.hidden_layers - 1) * run.hidden_size + run.hidden_size
@@ -108,7 +108,7 @@ def estimated_cost(batch: Sequence[RunSpec]) -> float:
     return float(per_row * n_rows)
 
 
-# Rows of the larger sets, for estimates only.
+# Rows of the larger data sets, only for estimates.
 DATASET_ROWS = {
     "ads": 2459,
     "adult": 36631,
@@ -120,17 +120,17 @@ DATASET_ROWS = {
 
 
 def _time(runs: Sequence[RunSpec], device: str) -> float:
-    """Estimate the time of runs, in units of no meaning.
+    """Estimate the time of runs, in arbitrary units.
 
-    Batches that share a GPU wait for each other, the small ones longer than they compute: there the root of
-    the work is closer to the truth.
+    Batches that share a GPU wait for each other, small ones longer than they compute. There the square root
+    of the work is a better estimate.
     """
     costs = map(estimated_cost, _batches(runs, device))
     return sum(map(math.sqrt, costs) if device.startswith("cuda") else costs)
 
 
 def _batches(runs: Sequence[RunSpec], device: str) -> list[list[RunSpec]]:
-    """Put runs together as suits a device: small networks fill a GPU only if there are hundreds of them."""
+    """Group runs as suits a device: small networks fill a GPU only if there are hundreds of them."""
     return batches_of(runs, join_splits=device.startswith("cuda"))
 
 

@@ -1,10 +1,10 @@
-"""A number in a table: how it is written, and how it stands to the paper's."""
+"""A number in a table: how it is written, and how it compares with the paper's."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-# Departures from the paper up to these count as agreement. Over random splits its test errors deviate by
+# Differences from the paper up to these count as agreement. Over random splits its test errors deviate by
 # 0.001 to 0.012, its bounds by 0.000 to 0.007; it prints three digits of both.
 ERROR_MARGIN = 0.005
 BOUND_MARGIN = 0.002
@@ -16,10 +16,10 @@ SIGNS = {"better": "▼", "worse": "▲", "same": "≈"}
 
 @dataclass(frozen=True)
 class Form:
-    """How numbers of a kind are written and compared; smaller ones are better."""
+    """How numbers of a kind are written and compared; smaller is better."""
 
     write: Callable[[float], str]
-    # Largest departure from the paper that counts as agreement; None if they are not compared.
+    # Largest difference from the paper that counts as agreement; None if they are not compared.
     margin: float | None = None
 
 
@@ -44,18 +44,18 @@ COUNT = Form("{:,.0f}".format)
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a table; deviations are over repetitions."""
+    """One cell of a table; deviations are over repetitions."""
 
-    value: float | str | None = None  # None where there is nothing (yet)
+    value: float | str | None = None  # None if there is nothing (yet)
     paper: float | None = None
     deviation: float | None = None
     paper_deviation: float | None = None
     form: Form = COUNT
-    awaited: bool = False  # whether a missing value is still to come
+    awaited: bool = False  # whether a missing value is still expected
 
     @property
     def text(self) -> str:
-        """Our value, or a sign for its absence."""
+        """Our value, or a sign that it is missing."""
         if self.value is None:
             return GAP if self.awaited else NONE
         return self.value if isinstance(self.value, str) else self._written(self.value, self.deviation)
@@ -67,14 +67,14 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Our value less the paper's."""
+        """Our value minus the paper's."""
         if isinstance(self.value, str) or self.value is None or self.paper is None:
             return None
         return self.value - self.paper
 
     @property
     def verdict(self) -> str | None:
-        """Whether ours is "better", "worse" or the "same", on the difference that is shown."""
+        """Whether ours is "better", "worse" or the "same", judging by the difference shown."""
         difference, margin = self.difference, self.form.margin
         if difference is None or margin is None or not math.isfinite(difference):
             return None
@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def difference_text(self) -> str | None:
-        """The difference with its sign; None where numbers are not compared."""
+        """The difference with its sign; None if numbers are not compared."""
         if self.verdict is None or self.difference is None:
             return None
         return f"{round(self.difference, 3) + 0.0:+.3f}".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""What picks the epoch of PBGNet_l-bnd: the bound, as the paper says, or the validation loss, as it seems."""
+"""What picks the epoch of PBGNet_l-bnd: the bound, as the paper says, or the validation loss."""
 
 from pbgnet.experiments.studies import NAMES, StudyResults, select
 from pbgnet.experiments.tables.cells import BOUND, COUNT, ERROR, SHORT, Cell
@@ -25,7 +25,7 @@ ABOUT = (
 
 
 def epoch_table(results: StudyResults) -> StudyTable:
-    """Return PBGNet_l-bnd on the first split, with epochs picked either way, beside the paper's numbers."""
+    """Return PBGNet_l-bnd on the first split, with epochs picked in both ways, beside the paper's numbers."""
     split = results.split_seeds[0]
     rows = []
     for dataset in results.study.datasets:

@@ -34,7 +34,7 @@ LATEX = {
 
 def latex_text(text: str) -> str:
     """Return a text as LaTeX, every special character escaped, subscripts set as such."""
-    parts = SUBSCRIPT.split(text)  # text and subscripts by turns
+    parts = SUBSCRIPT.split(text)  # text and subscripts alternate
     return "".join(
         rf"\textsubscript{{{_escape_latex(part)}}}" if k % 2 else _escape_latex(part)
         for k, part in enumerate(parts)

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, read from the files that come with the package."""
+"""The numbers in the paper, read from the files that come with the package."""
 
 import csv
 import functools

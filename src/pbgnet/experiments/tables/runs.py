@@ -1,4 +1,4 @@
-"""Tables about the runs themselves: how many, on what, how long, with which code, by which protocol."""
+"""Tables about the runs themselves: how many, on which machine, how long, with which code and protocol."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ VALUES = {"adam": "Adam", "hybrid": "a short ramped Adam, then L-BFGS"}
 
 
 def run_summary_table(results: Sequence[StudyResults]) -> StudyTable:
-    """Return how far each study is, where it ran and how long."""
+    """Return the progress of each study, where it ran and how long."""
     notes = (
         "Training time is the sum over runs of each run's share of its batch; batches run "
         "side by side. Dates are UTC. The code is the version of pbgnet and a fingerprint of "
@@ -92,7 +92,7 @@ def _date(result: StudyResults, place: int) -> str | None:
     return dates[place][:16].replace("T", " ") if dates else None
 
 
-# What a study tells about its runs; None while there is nothing to tell.
+# What a study says about its runs; None while there is nothing to say.
 SUMMARY: dict[str, Callable[[StudyResults], str | int | None]] = {
     "Study": lambda result: result.study.name,
     "Runs": lambda result: len(result.study.runs),
@@ -110,13 +110,13 @@ SUMMARY: dict[str, Callable[[StudyResults], str | int | None]] = {
 
 
 def _last_line(error: str) -> str:
-    """Return what an error said; a traceback ends with it."""
+    """Return the message of an error, the last line of a traceback."""
     line = (error.strip().splitlines() or [""])[-1].strip()
     return line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 1] + "…"
 
 
 def _has(run: RunSpec, name: str) -> bool:
-    """Whether a setting means something for a run."""
+    """Whether a setting applies to a run."""
     if name in ("n_samples", "n_priors", "constant", "delta"):
         return run.training != "mlp"
     if name == "n_predictions":

@@ -31,7 +31,7 @@ def sample_size_table(
     for place in results.cells():
         paper = paper_numbers("variance").get(place, {})
         theirs, their_deviation = paper.get(name), paper.get(f"{name}_deviation")
-        if paper and theirs is None:  # trivial, so that the paper leaves it out
+        if paper and theirs is None:  # trivial, so the paper leaves it out
             continue
         best = spread_of(one.number(name) for (*key, _, _), one in selected.items() if key == list(place))
         mean, deviation = (best.mean, best.deviation) if best else (None, None)

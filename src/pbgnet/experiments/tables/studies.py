@@ -50,7 +50,7 @@ def variance_table(results: StudyResults) -> StudyTable:
 
 
 def selected_models_table(results: StudyResults) -> StudyTable:
-    """Return the hyperparameters that were selected on the first split, beside the paper's."""
+    """Return the hyperparameters selected on the first split, beside the paper's."""
     split = results.split_seeds[0]
     rows = []
     for dataset, algorithm in results.cells():
@@ -90,7 +90,7 @@ def _judged_table(
 
 
 def _hyperparameter(results: StudyResults, place: tuple[str, str], split: int, name: str) -> Cell:
-    """Return what was selected; a dash where the algorithm has no such thing."""
+    """Return what was selected; a dash if the algorithm has no such hyperparameter."""
     dataset, algorithm = place
     certified, decayed = algorithm != "mlp", algorithm in ("mlp", "pbgnet_l", "pbgnet_l_bnd")
     if (name in ("c", "divergence", "n_samples") and not certified) or (
@@ -101,7 +101,7 @@ def _hyperparameter(results: StudyResults, place: tuple[str, str], split: int, n
 
 
 def chosen(selected: Selected | None, name: str) -> Cell:
-    """Return a hyperparameter, or what training made of one; a gap where nothing is selected yet."""
+    """Return a hyperparameter, or what training made of one; a gap if nothing is selected yet."""
     if selected is None:
         return Cell(None, awaited=True)
     candidate = selected.candidate
@@ -113,7 +113,7 @@ def chosen(selected: Selected | None, name: str) -> Cell:
 
 
 def _label(results: StudyResults, dataset: str, algorithm: str, splits: Sequence[int]) -> str:
-    """Name an algorithm; a star says that some of its runs are still to come."""
+    """Name an algorithm; a star means that some of its runs are missing."""
     done, expected = results.progress(dataset, algorithm, splits)
     return NAMES[algorithm] + ("*" if 0 < done < expected else "")
 

@@ -15,7 +15,7 @@ LEGEND = (
     "larger and therefore worse."
 )
 
-# For print; the signs say the same without colour.
+# For print; the signs also work without colour.
 COLOURS = {**{verdict: LIGHT[verdict][1:].upper() for verdict in ("better", "worse")}, "same": "5A5A5A"}
 
 
@@ -31,7 +31,7 @@ class StudyTable:
     n_labels: int = 1  # leading columns that say what a row is about
 
     def cell(self, *labels: str, column: str) -> Cell:
-        """Return the cell of a row, named by its labels without marks of incompleteness, and a column."""
+        """Return the cell of a row, given its labels without marks of incompleteness, and a column."""
         for row in self.rows:
             if tuple(cell.text.rstrip("*") for cell in row[: self.n_labels]) == labels:
                 return row[self.columns.index(column)]
@@ -93,7 +93,7 @@ class StudyTable:
         return fill(__file__, table=self, signs=SIGNS)
 
     def groups(self) -> list[tuple[tuple[Cell, ...], ...]]:
-        """Return the rows, those together that follow each other under the same first label."""
+        """Return the rows, grouped by consecutive equal first labels."""
         return [tuple(rows) for _, rows in itertools.groupby(self.rows, key=lambda row: row[0].text)]
 
 
@@ -102,7 +102,7 @@ def _markdown_row(cells: list[str]) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Return a text on one line that ends no cell and begins no list."""
+    """Return a text on one line that cannot end a cell or begin a list."""
     return plain_text(text).replace("|", "\\|").replace("*", "\\*").replace("\n", " ")
 
 
@@ -112,7 +112,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _beside(cell: Cell) -> str:
-    """What stands beside our number: the paper's, the verdict and the difference."""
+    """What is shown beside our number: the paper's, the verdict and the difference."""
     if cell.verdict is None:
         return f"{cell.paper_text}"
     return f"{cell.paper_text}, {SIGNS[cell.verdict]} {cell.difference_text}"

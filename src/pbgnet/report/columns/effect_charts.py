@@ -1,4 +1,4 @@
-"""Which columns, thresholds and categories matter: drawn, and in words."""
+"""Which columns, thresholds and categories matter: charts and words."""
 
 import itertools
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 294, 26, 200
 NAMED_LEFT, ROW = 2, 28
 
 MOST_STEPS = 3
-"""So many thresholds of a column are named."""
+"""Most thresholds of a column that are named."""
 
 MOST_NAMED = 6
-"""So many categories of a column are drawn: of those that rows have, the ones with the largest effect."""
+"""Most categories of a column that are drawn: those that occur and have the largest effect."""
 
 LEAST_SHARE = 0.01
-"""What fewer of the rows have is not named, and not drawn."""
+"""Values of a smaller share of the rows are neither named nor drawn."""
 
-# A threshold that explains less of how the curve varies is not named.
+# A threshold that explains less of the variation of the curve is not named.
 LEAST_EXPLAINED = 0.05
 
 # A range of positive numbers wider than this factor is drawn on a logarithmic axis.
@@ -34,17 +34,17 @@ LOG_FACTOR = 50.0
 
 @dataclass(frozen=True)
 class Step:
-    """A threshold, and how the mean share of the vote differs between the stretches on its two sides."""
+    """A threshold, and how the mean share of the vote differs between the intervals on its two sides."""
 
     threshold: float
     change: float
 
 
 def main_steps(effect: Effect) -> list[Step]:
-    """Return the thresholds that divide the curve of a column best into stretches of about one level.
+    """Return the thresholds that best divide the curve of a column into nearly constant intervals.
 
-    They are found one by one: each takes away most of the squared distance between the curve and the mean of
-    its stretch, over the rows.
+    They are found one by one: each removes most of the squared distance between the curve and the mean of its
+    interval, over the rows.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def main_steps(effect: Effect) -> list[Step]:
 
 
 def named_levels(effect: Effect) -> list[tuple[str, float]]:
-    """Return the categories that rows have, or "missing", and how far each moves the share from its mean."""
+    """Return the categories that occur, or "missing", and how far each moves the share from its mean."""
     shares, mean = effect.grid.shares, _mean(effect.levels, effect.grid.shares)
     first = effect.grid.n_numbers
     return [
@@ -90,9 +90,9 @@ def effect_sections(
     ----------
     effects : Effects
     classes : sequence of str
-        Words for all classes; of two, shares are those of the vote.
+        Names of all classes; for two, shares are those of the vote.
     several_labels : bool, default=False
-        Whether these are labels that a row may have together, each with a vote of its own.
+        Whether these are labels that a row may have together, each with its own vote.
     """
     share = "vote for" if several_labels or len(classes) == 2 else "share of"
     levels = np.concatenate([_drawn_levels(effect) for effect in effects.shown] or [np.zeros(1)])
@@ -116,7 +116,7 @@ def effect_sections(
 
 
 def effect_words(effect: Effect) -> list[str]:
-    """Say what a column does: its thresholds, then its categories or what a missing number does."""
+    """Say what a column does: its thresholds, then its categories or the effect of a missing number."""
     steps = [f"from {effect.grid.write(s.threshold)} up: {points(s.change)}" for s in main_steps(effect)]
     return [*steps, *(f"{name}: {points(change)}" for name, change in _largest(named_levels(effect)))]
 
@@ -137,7 +137,7 @@ def points(change: float, *, sign: bool = True) -> str:
 def _best_cut(
     levels: NDArray[np.float64], shares: NDArray[np.float64], start: int, stop: int
 ) -> tuple[float, int]:
-    """Return how much of the scatter the best cut of a stretch takes away, and where it is."""
+    """Return how much of the variation the best cut of an interval removes, and where it is."""
     weight, value = np.cumsum(shares[start:stop]), np.cumsum((shares * levels)[start:stop])
     left, right = weight[:-1], weight[-1] - weight[:-1]
     allowed = (left >= LEAST_SHARE) & (right >= LEAST_SHARE)
@@ -157,13 +157,13 @@ def _mean(levels: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
 
 
 def _largest(changes: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return those that change most, from the largest rise to the largest fall."""
+    """Return those that change most, from the largest increase to the largest decrease."""
     most = sorted(changes, key=lambda each: -abs(each[1]))[:MOST_NAMED]
     return sorted(most, key=lambda each: -each[1])
 
 
 def _inner(effect: Effect) -> slice:
-    """Return the thresholds with some rows on both sides; all of them where there are none."""
+    """Return the thresholds with some rows on both sides; all if there are none."""
     upto = np.cumsum(effect.grid.shares[: effect.grid.n_numbers])
     inside = np.flatnonzero((upto[:-1] >= LEAST_SHARE) & (upto[:-1] <= upto[-1] - LEAST_SHARE))
     return slice(int(inside[0]), int(inside[-1]) + 1) if inside.size else slice(0, upto.size - 1)
@@ -178,7 +178,7 @@ def _drawn_levels(effect: Effect) -> NDArray[np.float64]:
 
 
 def _curve(name: str, effect: Effect, ends: tuple[float, float], caption: str, words: Sequence[str]) -> Chart:
-    """Draw how the share goes up and down in steps as a number grows."""
+    """Draw how the share goes up and down in steps as a number increases."""
     inner = _inner(effect)
     thresholds, levels = effect.grid.thresholds[inner], effect.levels[inner.start : inner.stop + 1]
     across, up = _across(thresholds), Axis(*ends, BOTTOM, TOP)
@@ -225,7 +225,7 @@ def _named(name: str, effect: Effect, ends: tuple[float, float], caption: str, w
 
 def _across(thresholds: NDArray[np.float64]) -> Axis:
     low, high = float(thresholds[0]), float(thresholds[-1])
-    start, stop = LEFT + 16.0, RIGHT - 16.0  # the first and the last bin have no end
+    start, stop = LEFT + 16.0, RIGHT - 16.0  # the first and the last bin are open-ended
     if low > 0 and high > LOG_FACTOR * low:
         return Axis(low, high, start, stop, log=True)
     return Axis(low, high, start, stop)

@@ -1,4 +1,4 @@
-"""The values that a column is given in turn, and how often rows have them."""
+"""The values that a column is set to in turn, and how often they occur."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from pbgnet.preprocessing import CategoricalColumn, DateColumn, NumericColumn, coded
 
 MOST_VALUES = 256
-"""Bins of a column beyond this number are taken together."""
+"""Bins of a column beyond this number are merged."""
 
 PLAIN_VALUES = 33
-"""A column of plain numbers is given so many of its quantiles."""
+"""Number of quantiles to which a column of plain numbers is set."""
 
 
 def number_text(value: float) -> str:
-    """Write a threshold as people do.
+    """Write a threshold in a readable form.
 
     Examples
     --------
@@ -35,20 +35,20 @@ def day_text(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The values of one column: first those of numbers, in order, then those that have names.
+    """The values of one column: numbers in increasing order, then named values.
 
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the column.
     cells : ndarray, shape (g,)
-        The values as rows hold them.
+        The values as they occur in rows.
     shares : ndarray of float64, shape (g,)
-        Which part of the certified rows has each value, or one of its bin.
+        The share of the certified rows that has each value, or one of its bin.
     thresholds : ndarray of float64
-        Between the values of numbers, increasing.
+        Between the numeric values, increasing.
     names : tuple of str
-        Of the last values: categories, or that a number is missing.
+        Names of the last values: categories, or that a number is missing.
     write : callable
         Writes a threshold.
     """
@@ -62,7 +62,7 @@ class Grid:
 
     @property
     def n_numbers(self) -> int:
-        """How many values are numbers."""
+        """Number of values that are numbers."""
         return len(self.cells) - len(self.names)
 
 
@@ -70,7 +70,7 @@ def coded_grids(
     columns: Sequence[Any],
     codes: NDArray[Any],
 ) -> Callable[[int], Grid]:
-    """Return the grid of each column of codes, given the fitted columns that they were made by."""
+    """Return the grid of each column of codes, given the fitted columns they come from."""
     parts = [
         (
             part,
@@ -92,7 +92,7 @@ def coded_grids(
 
 
 def plain_grids(names: Sequence[str] | None, numbers: NDArray[np.float64]) -> Callable[[int], Grid]:
-    """Return the grid of each column of plain numbers: its quantiles among these rows."""
+    """Return the grid of each column of plain numbers: its quantiles over these rows."""
 
     def grid(j: int) -> Grid:
         column = np.sort(numbers[:, j])
@@ -117,7 +117,7 @@ def _bins(column: NumericColumn, codes: NDArray[Any], write: Callable[[float], s
 
 
 def _categories(column: CategoricalColumn, codes: NDArray[Any]) -> Grid:
-    """All that have an output: a value that the fitted rows do not have tells nothing."""
+    """All codes with an output: a value that does not occur in the fitted rows has no effect."""
     names = (*column.categories, *["rare ones"] * column.rare, *["missing"] * column.missing)
     counts = np.bincount(codes, minlength=len(names) + 1)[: len(names)]
     cells = np.arange(len(names)).astype(codes.dtype)

@@ -1,7 +1,7 @@
 """How the answers change with each column: which columns, thresholds and categories matter.
 
-All of it describes the classifier on a sample of the certified rows; their labels have no part in it, and
-nothing of it is part of the proof.
+All of this describes the classifier on a sample of the certified rows. Their labels are not used, and none of
+it is part of the proof.
 """
 
 import copy
@@ -21,36 +21,36 @@ from pbgnet.preprocessing import BinnedTable, take_rows
 from pbgnet.report.columns.effect_grids import Grid, coded_grids, plain_grids
 
 MOST_COLUMNS = 6
-"""So many columns are shown, those that matter most."""
+"""Most columns that are shown: those that matter most."""
 
-# Rows that tell how often a column has each value; and, at most, rows that the vote is computed on.
+# Rows that determine how often a column has each value; and the most rows that the vote is computed on.
 COUNTED_ROWS, VARIED_ROWS, FEWEST_ROWS = 2000, 200, 16
 
 # Votes computed for the importance of all columns, and for the curve of one of them.
 IMPORTANCE_BUDGET, CURVE_BUDGET = 20_000, 12_800
 
-CHUNK = 4096  # rows that are computed at once
+CHUNK = 4096  # rows computed together
 
 LEAST_IMPORTANCE = 5e-4
-"""A column that changes the shares by less is not shown."""
+"""Columns that change the shares by less are not shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What a column does to the share of a class, as `predict_proba` gives it.
+    """The effect of a column on the share of a class, as in `predict_proba`.
 
     Attributes
     ----------
     grid : Grid
-        The values that the column was given.
+        The values that the column was set to.
     importance : float
-        Mean change of the shares where a row takes the value of another row: half the sum of the absolute
-        changes of all classes, which of two classes is the change of either; their mean over several labels.
+        Mean change of the shares if a row gets the value of another row: half the sum of the absolute changes
+        over all classes, which for two classes is the change of either; the mean over several labels.
     levels : ndarray of float64
-        Mean share where all rows have one value, for each of the grid.
+        Mean share if all rows have the same value, for each value of the grid.
     answer : int
-        The class whose share it is: the second of two, and of more the one that the column moves most; so
-        of several labels.
+        The class whose share it is: the second of two, or the one of several classes or labels that the
+        column moves most.
     """
 
     grid: Grid
@@ -61,16 +61,16 @@ class Effect:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The columns that matter most, and how much all of them do.
+    """The columns that matter most, and the importance of all columns.
 
     Attributes
     ----------
     shown : tuple of Effect
         Most important first.
     importances : tuple of (str, float)
-        Of all columns, most important first.
+        For all columns, most important first.
     n_rows : int
-        Number of certified rows that the vote was computed on, at most.
+        Most certified rows that the vote was computed on.
     """
 
     shown: tuple[Effect, ...]
@@ -79,7 +79,7 @@ class Effects:
 
 
 def column_effects(model: CertifiedModel, X: Any) -> Effects:  # noqa: N803
-    """Vary each column of some certified rows, and see what that does to the vote.
+    """Vary each column of some certified rows, and measure the effect on the vote.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def column_effects(model: CertifiedModel, X: Any) -> Effects:  # noqa: N803
     X : DataFrame, ndarray or scipy sparse matrix
         The whole table given to fit.
     """
-    rng = np.random.default_rng(0)  # the page of a model is the same each time
+    rng = np.random.default_rng(0)  # so that the page of a model is always the same
     rows = rng.permutation(model.certified_rows)[:COUNTED_ROWS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
@@ -116,7 +116,7 @@ Shares = Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
 def _shares(model: CertifiedModel, features: Any) -> Shares:
-    """Return what computes the shares of all classes, shape (n, c), from cells, in single precision."""
+    """Return a function that computes the shares of all classes, shape (n, c), in single precision."""
     single = copy.deepcopy(model.network).float()
     sizes = model.network.architecture
     options: dict[str, Any] = {"unit": True, "intercept": sizes.intercept, "patches": sizes.patches}
@@ -148,7 +148,7 @@ def _effect(grid: Grid, importance: float, levels: NDArray[np.float64], several_
 def _importances(
     shares: Shares, cells: NDArray[Any], rng: np.random.Generator, several_labels: bool
 ) -> NDArray[np.float64]:
-    """Exchange each column between rows, one column at a time."""
+    """Swap each column between rows, one column at a time."""
     n_columns = cells.shape[1]
     some = cells[: max(FEWEST_ROWS, min(VARIED_ROWS, IMPORTANCE_BUDGET // max(1, n_columns)))]
     before = shares(some)
@@ -167,7 +167,7 @@ def _importances(
 
 
 def _levels(shares: Shares, cells: NDArray[Any], column: int, grid: Grid) -> NDArray[np.float64]:
-    """Give all rows one value of a column, each value in turn; return mean shares, shape (g, c)."""
+    """Set a column to one value in all rows, each value in turn; return mean shares, shape (g, c)."""
     n_rows = max(FEWEST_ROWS, min(VARIED_ROWS, CURVE_BUDGET // len(grid.cells)))
     some = cells[:n_rows]
     varied = np.tile(some, (len(grid.cells), 1, 1))

@@ -1,4 +1,4 @@
-"""The paper's algorithms: recipes, trainings that return all networks, the choice among them; PBGD."""
+"""The paper's algorithms: recipes, trainings that return all networks, the selection among them; PBGD."""
 
 from pbgnet.training.algorithms.algorithm import ALGORITHMS
 from pbgnet.training.algorithms.ensemble import fit_ensemble

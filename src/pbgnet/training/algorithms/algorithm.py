@@ -1,4 +1,4 @@
-"""The paper's learning algorithms by name: what each trains, and which of the networks it takes."""
+"""The paper's learning algorithms by name: what each trains, and which of the networks it selects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def _by_bound_within_decays(trained: Trained, recipe: Recipe, journal: Journal) 
 
 
 def _by_bound(trained: Trained, recipe: Recipe, journal: Journal) -> int:
-    """The smallest bound over all rows, which is written down."""
+    """The smallest bound over all rows."""
     network, data = trained.network, trained.problem.data
     assert isinstance(network, AggregatedNetwork)
     exact = recipe.bound.seeger(network.prior_weights, len(data))
@@ -60,21 +60,21 @@ class Algorithm:
 
     @property
     def uses_prior_rows(self) -> bool:
-        """Whether part of the rows trains the prior instead of being certified."""
+        """Whether some rows train the prior and are not certified."""
         return self.training == "pretrained"
 
     @property
     def minimises_bound(self) -> bool:
-        """Whether the bound is the objective; the others minimise the loss, by Adam alone."""
+        """Whether the bound is the objective; the others minimise the loss, with Adam only."""
         return self.rule == "objective"
 
     @property
     def default_weight_decay(self) -> tuple[float, ...]:
-        """Candidates where the user names none."""
+        """Candidates if the user names none."""
         return (0.0,) if self.minimises_bound else WEIGHT_DECAYS
 
     def fit(self, recipe: Recipe, examples: TrainingData, *, verbose: int = 0) -> FitResult:
-        """Train, and return the best network; a progress bar is shown where `verbose` is not 0."""
+        """Train, and return the best network; a progress bar is shown unless `verbose` is 0."""
         with Progress(verbose) as progress:
             journal = Journal(progress=progress)
             trained = TRAININGS[self.training](recipe, examples, journal)

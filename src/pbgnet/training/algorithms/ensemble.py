@@ -1,11 +1,10 @@
 """An ensemble: networks that are each trained without one fold of the rows, and answer together.
 
-What is certified by counting errors on other rows needs no bound in its training, only a good classifier. So
-the loss is the logarithm of the chance that a drawn network is right, a mean over several labels, or for
-several classes their cross-entropy and then their margins; the learning rate falls to 0, and what is best
-chosen by looking is chosen by cross-validation: how numbers are encoded, the weight decay, and whether
-margins were trained. The networks of the best pair of candidates are the members, so nothing has to be
-trained again.
+A certificate that counts errors on other rows needs no bound in its training, only a good classifier. So the
+loss is the logarithm of the probability that a drawn network is right, averaged over labels if there are
+several; for several classes it is their cross-entropy, and then their margins. The learning rate falls to 0.
+Cross-validation chooses how numbers are encoded, the weight decay, and whether margins are trained. The
+networks of the best pair of candidates are the members, so nothing needs to be trained again.
 """
 
 from collections.abc import Sequence
@@ -37,12 +36,13 @@ from pbgnet.training.steps import (
 BATCHES, FOLDS = 1, 2
 
 SCATTERED_CELLS, TOGETHER_CELLS, BLOCK_ROWS = 1 << 32, 1 << 30, 1 << 14
-"""Up to how many cells rows are read in any order. Those of more may be on a disk, and more than the memory
-holds: blocks of consecutive rows are read in random order, and so many cells are shuffled together."""
+"""Up to this many cells, rows are read in any order. Larger tables may be on a disk and exceed the memory:
+blocks of consecutive rows are read in random order, and this many cells are shuffled together.
+"""
 
 
 def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
-    """Train an ensemble on prior rows alone; it is prior and posterior at once."""
+    """Train an ensemble on prior rows only; it is both prior and posterior."""
     with Progress(verbose) as progress:
         journal = Journal(progress=progress)
         team, tried, folds = (_choose if recipe.everything is None else _choose_on_sample)(recipe, journal)
@@ -72,7 +72,7 @@ def fit_ensemble(recipe: EnsembleRecipe, *, verbose: int = 0) -> FitResult:
 def _choose(
     recipe: EnsembleRecipe, journal: Journal
 ) -> tuple[Sequence["_Candidate"], Sequence["_Candidate"], "_Folds"]:
-    """Return the candidates that are the ensemble, all of them, and the folds that chose."""
+    """Return the candidates that form the ensemble, all candidates, and the folds that chose them."""
     folds = _Folds.of(recipe)
     has_many_rows = folds.n_rows >= recipe.course.many_rows
     judging = folds.part(slice(recipe.course.judging_folds)) if has_many_rows else folds
@@ -87,7 +87,7 @@ def _choose(
 def _choose_on_sample(
     recipe: EnsembleRecipe, journal: Journal
 ) -> tuple[Sequence["_Candidate"], Sequence["_Candidate"], "_Folds"]:
-    """Let a sample of very many rows choose a candidate, and train its members on all of them."""
+    """Choose a candidate on a sample of very many rows, and train its members on all of them."""
     sampled = replace(recipe, course=recipe.course.for_sample())
     folds = _Folds.of(sampled)
     tried = _try(sampled, folds.part(slice(recipe.course.judging_folds)), journal)
@@ -115,13 +115,11 @@ def _schedule(recipe: EnsembleRecipe, folds: "_Folds") -> Schedule:
 
 @dataclass(frozen=True)
 class _Folds:
-    """Rows each member is trained on, and rows that judge it."""
+    """The rows each member is trained on, and the rows that judge it."""
 
     n_rows: int
-    pools: (
-        Tensor | FoldPools
-    )  # int64, shape (members, p), or all rows without a fold where these are very many
-    held: list[Tensor]  # int64; no row of them is in the pool of the same member, unless there is one only
+    pools: Tensor | FoldPools  # int64, shape (members, p), or all rows without a fold if there are very many
+    held: list[Tensor]  # int64; no row is in the pool of the same member, unless there is only one row
     seeds: Tensor  # of weights and batches of each member
 
     @classmethod
@@ -140,7 +138,7 @@ class _Folds:
         order = np.random.default_rng((recipe.folds_seed, FOLDS)).permutation(n)
         parts = [np.sort(part) for part in np.array_split(order, n_folds)[:members]]
         longest = max(part.size for part in parts)
-        # Folds differ by a row at most; pools must not, so the last row of a longer one is left out.
+        # Folds differ by at most one row. Pools must not, so the last row of a longer one is left out.
         pools = [np.setdiff1d(order, part)[: n - longest] for part in parts] if n > 1 else parts
         return cls(
             n,
@@ -155,12 +153,12 @@ class _Folds:
         return self.pools.blocks.n_pool if isinstance(self.pools, FoldPools) else self.pools.shape[1]
 
     def part(self, part: slice) -> "_Folds":
-        """Return those of some members."""
+        """Return the folds of some members."""
         pools = self.pools.take(part) if isinstance(self.pools, FoldPools) else self.pools[part]
         return _Folds(self.n_rows, pools, self.held[part], self.seeds[part])
 
     def repeated_pools(self, times: int) -> Tensor | FoldPools:
-        """Return the pools of all members, so many times."""
+        """Return the pools of all members, repeated this many times."""
         if isinstance(self.pools, FoldPools):
             return FoldPools(self.pools.blocks, self.pools.without.repeat(times))
         return self.pools.repeat(times, 1)
@@ -168,10 +166,10 @@ class _Folds:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Members trained in one way, and what they answered on the rows they had not seen."""
+    """Members trained in one way, and their answers on rows they had not seen."""
 
     encoding: str
-    read_in: str  # the same, or the wider encoding that it is a part of, which the weights are for
+    read_in: str  # the same, or the wider encoding that contains it and that the weights are for
     setting: Setting
     weight_decay: float
     weights: list[Tensor]  # shapes (members, m, d)
@@ -198,7 +196,7 @@ class _Candidate:
 
 
 def _best(tried: Sequence[_Candidate], most: int) -> Sequence[_Candidate]:
-    """Return the candidates, at most so many and read in one encoding, that together lose least."""
+    """Return the candidates, at most this many and in one encoding, with the smallest joint loss."""
     teams = [
         team
         for size in range(1, most + 1)
@@ -214,8 +212,8 @@ def _train(
 ) -> list[_Candidate]:
     """Train the members of all folds for every setting, side by side.
 
-    Where rows are few, several classes go on to train their margins; both the members before and those after
-    are candidates.
+    If there are few rows, several classes are then trained on their margins. The members before and after
+    that are both candidates.
     """
     data, schedule = recipe.examples[encoding], _schedule(recipe, folds)
     n_members = len(folds.held)
@@ -272,7 +270,7 @@ def _candidates(
     *,
     sharpened: bool = False,
 ) -> list[_Candidate]:
-    """Return the members as they are now, one candidate for each setting."""
+    """Return the current members, one candidate for each setting."""
     n_members, part = len(folds.held), recipe.parts.get(encoding)
     weights = [w.detach().clone().reshape(len(settings), n_members, *w.shape[1:]) for w in network.weights]
     return [
@@ -291,9 +289,9 @@ def _candidates(
 
 
 def _blocks(data: TrainingData) -> tuple[int, int]:
-    """Return into how many blocks rows are divided, and how many of those are shuffled together.
+    """Return the number of blocks of rows, and how many of them are shuffled together.
 
-    A rule by the size of the codes alone: the machine must not change the result.
+    It only depends on the size of the codes: the machine must not change the result.
     """
     if not isinstance(data.rows, BinnedRows) or data.rows.codes.numel() < SCATTERED_CELLS:
         return 1, 1
@@ -311,7 +309,7 @@ def _phase(recipe: EnsembleRecipe, encoding: str) -> str:
 
 
 def _first_weights(recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) -> list[Tensor]:
-    """Draw weights of deviation 1 or more: with smaller ones all neurons learn the same direction."""
+    """Draw weights of deviation 1 or more; with smaller ones, all neurons learn the same direction."""
     drawn = []
     for seed in folds.seeds.tolist():
         generator = torch.Generator().manual_seed(seed ^ recipe.weights_seed)
@@ -331,7 +329,7 @@ def _first_weights(recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) ->
 
 
 def _ask(weights: Sequence[Tensor], recipe: EnsembleRecipe, data: TrainingData, folds: _Folds) -> HeldAnswers:
-    """Ask each member about the rows it was trained without, one after the other."""
+    """Return each member's answers on the rows it was not trained on."""
     return HeldAnswers.joined(
         [
             ask_held(
@@ -357,12 +355,12 @@ def _mean_of_records(
             else value
             for key, value in records[0].items()
         }
-        for records in zip(*several, strict=False)  # where training was interrupted some are shorter
+        for records in zip(*several, strict=False)  # if training was interrupted, some are shorter
     ]
 
 
 def _mean_records(history: History, replicas: slice) -> list[dict[str, float | int | str | Tensor]]:
-    """Return the records of some members as those of one network, their mean, under names of their own."""
+    """Return the records of some members as those of one network, their mean, under separate names."""
     return [
         {
             key: value[replicas].double().mean()[None] if isinstance(value, Tensor) else value

@@ -1,4 +1,4 @@
-"""What networks answer on rows they were not trained on, and how good that is."""
+"""Answers of networks on rows they were not trained on, and how good they are."""
 
 import functools
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from torch import Tensor
 from pbgnet.networks import AggregatedNetwork, AnyCode, Code, compute_rows
 from pbgnet.training.steps import TrainingData
 
-# Rows that are answered at a time.
+# Number of rows answered at a time.
 CHUNK_ROWS = 8192
 
 TEMPERATURES = (0.1, 1000.0)
-"""Where the temperature is looked for: from classes that are all alike to an answer that is sure."""
+"""The range of temperatures: from equal probabilities for all classes to certainty."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldAnswers:
-    """Outputs on held rows, and the signs that they should have had.
+    """Outputs on held-out rows, and the signs that they should have had.
 
     Attributes
     ----------
@@ -55,21 +55,21 @@ class HeldAnswers:
 
     @classmethod
     def averaged(cls, parts: Sequence["HeldAnswers"]) -> "HeldAnswers":
-        """Return what several networks answer together on the same rows."""
+        """Return the joint answers of several networks on the same rows."""
         return replace(parts[0], output=np.mean([part.output for part in parts], axis=0))
 
     @property
     def margins(self) -> NDArray[np.float64]:
-        """`y G`, a mean over outputs: a drawn voter is right with a chance of `(1 + margin) / 2`.
+        """`y G`, a mean over outputs: a drawn voter is right with probability `(1 + margin) / 2`.
 
-        Of several labels one each, shape (n, L).
+        For several labels one each, shape (n, L).
         """
         agreement = self.y * self.output
         return agreement if self.code.separate else agreement.mean(axis=1)
 
     @property
     def loss(self) -> float:
-        """What candidates are compared by: the squared error of the vote, or the log loss of the classes."""
+        """The criterion for candidates: the squared error of the vote, or the log loss of the classes."""
         if self.code.separate:
             losses = ((1.0 - self.margins) / 2.0) ** 2
             losses = losses if losses.ndim == 1 else losses.mean(axis=1)
@@ -78,7 +78,7 @@ class HeldAnswers:
 
     @property
     def error(self) -> float:
-        """The share of rows that are answered wrongly, in any label; a tie is an error."""
+        """The share of rows with a wrong answer, in any label; a tie is an error."""
         if self.output.ndim == 1:
             return float(np.mean(self.margins <= 0))
         return float(np.mean(self.code.leads(self.output, self.code.decode(self.y)) <= 0))
@@ -89,7 +89,7 @@ class HeldAnswers:
         low, high = np.log(TEMPERATURES)
         if not np.isfinite(self.output).all():
             return float("nan")
-        # It is convex in the temperature, so that there is one minimum.
+        # It is convex in the temperature, so there is one minimum.
         found = minimize_scalar(
             lambda t: self._log_loss(float(np.exp(t)), unknown=1), bounds=(low, high), method="bounded"
         )
@@ -101,9 +101,9 @@ class HeldAnswers:
         return self.code.scores(self.output)
 
     def _log_loss(self, temperature: float, unknown: int = 0) -> float:
-        """Return the mean log loss of the classes; as if some rows more were of no known class.
+        """Return the mean log loss of the classes, as if there were a few more rows of unknown class.
 
-        Without those, rows that are all right would make the temperature infinite, and every answer sure.
+        Without them, rows that are all right would make the temperature infinite, and every answer certain.
         """
         share = unknown / (len(self.output) + unknown)
         wanted = (1.0 - share) * self.margins + share * self._scores.mean(axis=1)
@@ -113,12 +113,12 @@ class HeldAnswers:
 
 @torch.no_grad()
 def ask_held(network: AggregatedNetwork, data: TrainingData, code: AnyCode) -> HeldAnswers:
-    """Ask a single network, without an axis for replicas, about rows."""
+    """Return the answers of a single network, without an axis for replicas."""
 
     def answer(part: TrainingData) -> Tensor:
         return network.output(part.rows, validate_args=False)
 
-    if data.y.is_cuda or network.generators():  # random answers are given in order
+    if data.y.is_cuda or network.generators():  # random answers must be computed in order
         output = torch.cat([answer(part) for part in data.chunks(CHUNK_ROWS)])
     else:
         operations = len(data) * sum(weight.numel() for weight in network.weights)

@@ -1,8 +1,8 @@
 """PBGD: the linear PAC-Bayes classifier of Germain, Lacasse, Laviolette and Marchand (2009).
 
-The network has no hidden layer, the prior is zero. Either the kl bound itself is minimised, or
-`C loss + divergence / n` for a fixed C (paper, Eq. 5), chosen by cross-validation: all candidates
-for C, and all restarts, are trained side by side.
+The network has no hidden layer, and the prior is zero. Either the kl bound itself is minimised, or
+`C loss + divergence / n` for a fixed C (paper, Eq. 5) that is chosen by cross-validation. All candidates for
+C, and all restarts, are trained side by side.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pbgnet.training.algorithms.trained import FitResult
 from pbgnet.training.solvers import Journal, Problem, Progress, polish
 from pbgnet.training.steps import FixedTradeOff, Objective, TrainingData, empirical_loss, objective_value
 
-# Half a decade apart: from a bound that hardly looks at the data to one that hardly regularises.
+# Half a decade apart: from a bound that hardly uses the data to one that hardly regularises.
 C_CANDIDATES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -66,7 +66,7 @@ def fit_linear(recipe: LinearRecipe, examples: TrainingData, *, verbose: int = 0
 
 
 def _validation_losses(recipe: LinearRecipe, examples: TrainingData, journal: Journal) -> Tensor:
-    """Mean linear loss of each candidate on the folds left out, shape (number of candidates,)."""
+    """Mean linear loss of each candidate on the held-out folds, shape (number of candidates,)."""
     order = np.random.default_rng(recipe.seed).permutation(len(examples))
     folds = np.array_split(order, min(recipe.n_folds, len(examples)))
     total = torch.zeros(len(recipe.c), dtype=torch.float64, device=examples.y.device)
@@ -97,7 +97,7 @@ def _minimise(
     if c:
         candidates = torch.tensor(c * recipe.n_restarts, dtype=torch.float64, device=weights.device)
         objective = FixedTradeOff(prior, n, recipe.bound.delta, candidates)
-    # L-BFGS knows neither batches nor rates.
+    # L-BFGS has neither batches nor rates.
     rates = torch.zeros(len(weights), dtype=torch.float64, device=weights.device)
     polish(Problem(network, examples, objective, rates.long(), rates), recipe.max_iterations, journal, phase)
     return network, objective

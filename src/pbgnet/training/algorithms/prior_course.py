@@ -1,4 +1,4 @@
-"""How a prior is trained until it is good, and what was chosen on the way."""
+"""How a prior is trained thoroughly, and what was chosen on the way."""
 
 from dataclasses import dataclass
 
@@ -8,35 +8,35 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class PriorCourse:
-    """How to train a prior until it is good, with choices made among the prior rows alone.
+    """How to train a prior thoroughly, with choices made only among the prior rows.
 
-    One network per pair of a deviation and a weight decay is trained without a validation part of the
-    prior rows; the one with the smallest linear loss there, its weights multiplied by the best factors,
-    is trained again on all of them. The measurements behind the defaults are in docs/reference/training.md.
+    For each pair of a deviation and a weight decay, a network is trained without a validation part of the
+    prior rows. The one with the smallest linear loss there, its weights multiplied by the best factors, is
+    trained again on all of them. The measurements behind the defaults are in docs/reference/training.md.
 
     Attributes
     ----------
     deviations : tuple of float
-        Standard deviations of the pre-activations of all layers at the start. Small ones make a network
-        that is nearly linear, large ones one whose neurons are decided.
+        Initial standard deviations of the pre-activations of all layers. Small ones give a nearly linear
+        network, large ones a network of saturated neurons.
     weight_decay : tuple of float
-        Candidates. Decay keeps the weights small, so that their noise regularises; the factors take the
-        noise out afterwards.
+        Candidates. Decay keeps the weights small, so their noise regularises; the factors remove the noise
+        afterwards.
     batch_size : int
     n_steps : int
-        Steps of Adam, as far as the limits of the epochs allow.
+        Steps of Adam, within the limits for epochs.
     fewest_epochs, most_epochs : int
     last_rate : float
-        What the learning rate has fallen to at the end, linearly, as a share of the first one.
+        The share of the initial learning rate that is left at the end; it falls linearly.
     validation_fraction : float
-        Share of the prior rows that chooses.
+        Share of the prior rows used for validation.
     first_factors, later_factors : tuple of float
-        Candidates for what the weights of the first layer, and of the others, are multiplied by in the
-        end. Large ones saturate the margins, so that the linear loss comes near the error rate.
+        Candidates for the final factors of the weights of the first layer, and of the others. Large ones
+        saturate the margins, so the linear loss approaches the error rate.
     sharpen : bool
-        Whether several classes are trained once more as long, without decay, until rows agree with their
-        class as far as a bound through drawn voters needs it. The cross-entropy leaves outputs soft; a count
-        of errors does not mind.
+        Whether several classes are trained for the same time again, without decay, until rows agree with
+        their class as much as a bound through drawn voters needs. The cross-entropy leaves outputs soft,
+        which does not matter for a count of errors.
     """
 
     deviations: tuple[float, ...] = (1.0, 3.0)
@@ -69,11 +69,11 @@ class PriorChoice:
     # Linear loss and error rate on the validation rows, of the network trained without them.
     validation_loss: float
     validation_error: float
-    # `y G(x)` of that network on those rows, a mean over outputs, shape (m,). No certified row has a part in
-    # them, so they may choose whatever a certificate needs: (T, k), the C of a mixture, the route. Empty
-    # where there was a single prior row, which can validate nothing.
+    # `y G(x)` of that network on those rows, a mean over outputs, shape (m,). They do not depend on certified
+    # rows, so they may be used to choose whatever a certificate needs: (T, k), the C of a mixture, the route.
+    # Empty if there was a single prior row, which cannot validate anything.
     margins: NDArray[np.float64]
     retrained: bool  # again, on all prior rows; not after an interrupt
-    # With several outputs, what scores are multiplied by before a softmax makes probabilities of them.
+    # With several outputs, the factor of the scores before a softmax turns them into probabilities.
     temperature: float | None = None
     sharpened: bool = False  # whether margins were trained after the cross-entropy

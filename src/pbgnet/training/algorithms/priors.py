@@ -1,8 +1,8 @@
-"""A prior trained until it is good, with every choice made among its own rows.
+"""A thoroughly trained prior, with every choice made among its own rows.
 
 With a pre-trained prior the divergence is a nat or two, so the certificate is nearly that of the prior
-itself. Everything that S0, the prior rows, can decide is free: initial weights, decay, factors that saturate
-the margins. A validation part of S0 decides, then all of S0 trains the winner.
+itself. Everything that the prior rows decide is free: initial weights, decay, factors that saturate the
+margins. A validation part of the prior rows decides, and then all prior rows train the winner.
 """
 
 import itertools
@@ -36,10 +36,10 @@ Candidate = tuple[float, float]
 def train_prior(
     start: Start, prior: PriorTraining, course: PriorCourse, journal: Journal
 ) -> tuple[list[Tensor], PriorChoice]:
-    """Train a prior on all its rows, as a part of them chose; return weights, float64 on the CPU, and choice.
+    """Train a prior on all its rows, as chosen on some of them; return float64 CPU weights, and the choice.
 
-    The journal keeps the epochs of the winner, first without the validation rows, then with them.
-    Interrupted while candidates are compared, the best one so far is taken as it is.
+    The journal keeps the epochs of the winner, first without the validation rows, then with them. If it is
+    interrupted while candidates are compared, the best one so far is used as it is.
     """
     candidates, examples = list(itertools.product(course.deviations, course.weight_decay)), prior.examples
     held, used = examples.shares(course.validation_fraction, prior.validation_seed)
@@ -80,11 +80,11 @@ def _train(
     journal: Journal,
     phase: str,
 ) -> AggregatedNetwork:
-    """Train all candidates side by side; they share seeds of weights and batches.
+    """Train all candidates side by side; they share the seeds of weights and batches.
 
-    One output is trained by the linear loss. It is a poor teacher of several, which learn by the
-    cross-entropy of the classes, or by the log loss of each label. Their outputs are then soft, until the
-    margins are trained as well, or the factors sharpen them.
+    One output is trained with the linear loss. That is a poor loss for several outputs, which learn with the
+    cross-entropy of the classes, or with the log loss of each label. Their outputs are then soft, until the
+    margins are trained too, or the factors sharpen them.
     """
     deviations, decays = zip(*candidates, strict=True)
     weights = [
@@ -112,7 +112,7 @@ def _train(
 
 
 def _last_criterion(prior: PriorTraining, course: PriorCourse) -> Criterion:
-    """Return what judges a prior in the end: the linear loss, or the margins of classes to be sharpened."""
+    """Return the final criterion of a prior: the linear loss, or the margins of classes to be sharpened."""
     code = prior.code
     if course.sharpen and isinstance(code, Code) and not code.separate:
         return MarginCriterion.of(code)
@@ -120,9 +120,9 @@ def _last_criterion(prior: PriorTraining, course: PriorCourse) -> Criterion:
 
 
 def _spread(weight: Tensor, deviation: float) -> Tensor:
-    """Stretch Xavier normal weights to a standard deviation; that of the pre-activations is the same.
+    """Scale Xavier normal weights to a standard deviation, which is also that of the pre-activations.
 
-    The rows that the first layer sees have length 1, and the others divide by theirs.
+    The rows of the first layer have length 1, and the other layers divide by the length of theirs.
     """
     neurons, inputs = weight.shape[0], weight.shape[1] - 1
     return weight * (deviation * math.sqrt((neurons + inputs) / 2.0))
@@ -150,6 +150,6 @@ def _with_weights(network: AggregatedNetwork, weights: Sequence[Tensor]) -> Aggr
 
 
 def _ask(network: AggregatedNetwork, held: TrainingData, prior: PriorTraining) -> HeldAnswers:
-    """Ask a single replica about rows."""
+    """Return the answers of a single replica on rows."""
     single = _with_weights(network, [w.detach()[0] for w in network.weights])
     return ask_held(single, held, prior.code)

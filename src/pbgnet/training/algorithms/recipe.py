@@ -1,4 +1,4 @@
-"""What a training is given besides its examples, in parts: each training looks at those it needs.
+"""The inputs of a training besides its examples, in parts: each training uses those it needs.
 
 Everything is trained in the type and on the device of the examples.
 """
@@ -17,21 +17,21 @@ from pbgnet.training.algorithms.prior_course import PriorCourse
 from pbgnet.training.solvers import Course
 from pbgnet.training.steps import Augmentation, Catoni, Objective, Seeger, TrainingData
 
-# Restarts differ in the order of their batches and, to explore, in these multiples of the rate.
+# Restarts differ in the order of their batches and, to explore, in these factors of the rate.
 RATE_MULTIPLES = (1.0, 2.0, 0.5, 4.0, 0.25)
 
-# Second words of the seeds for the batches that train a prior, and for the rows that validate it.
+# Second words of the seeds of the batches that train a prior, and of the rows that validate it.
 PRIOR_BATCHES, PRIOR_VALIDATION = 1, 2
 
 
 @dataclass(frozen=True)
 class Start:
-    """The network at the beginning.
+    """The initial network.
 
     Attributes
     ----------
     weights : sequence of Tensor, shapes (m, d), or (R, m, d) where replicas begin differently
-        First layer first; what is certified keeps them as they are, training rounds them to its type.
+        First layer first. Certificates keep them as they are; training rounds them to its type.
     aggregation : Aggregation
     """
 
@@ -61,12 +61,12 @@ class Start:
         return cls(weights, aggregation)
 
     def replicated(self, count: int, like: TrainingData) -> list[Tensor]:
-        """Return `count` copies of the weights in a leading axis, in the type and place of examples."""
+        """Return `count` copies of the weights in a leading axis, in the type and device of examples."""
         return [w.to(like.y).expand(count, *w.shape[-2:]).clone() for w in self.weights]
 
     @property
     def prior(self) -> list[Tensor]:
-        """The weights as they are, shapes (1, m, d) or (R, m, d)."""
+        """The original weights, shapes (1, m, d) or (R, m, d)."""
         return [w if w.ndim == 3 else w[None] for w in self.weights]
 
     def network(self, count: int, like: TrainingData) -> AggregatedNetwork:
@@ -77,7 +77,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Replicas:
-    """What R networks trained side by side differ in.
+    """What distinguishes R networks trained side by side.
 
     Attributes
     ----------
@@ -101,9 +101,9 @@ class Replicas:
         explore: bool = False,
         device: torch.device | str = "cpu",
     ) -> Self:
-        """Make a number of restarts of each weight decay, with other batches and, to explore, other rates.
+        """Make a number of restarts for each weight decay, with different batches and, to explore, rates.
 
-        The seed is that of the batches: the first restarts are the same whatever their number.
+        The seed is that of the batches: the first restarts are the same for any number of restarts.
         """
         decays = weight_decay * count
         multiples = RATE_MULTIPLES if explore else (1.0,)
@@ -121,17 +121,17 @@ class Replicas:
 
 @dataclass(frozen=True)
 class BoundTerms:
-    """Which bound is meant.
+    """The bound to use.
 
     Attributes
     ----------
     delta : float
-        Failure probability, the share of one prior.
+        Failure probability: the share of one prior.
     constant : {"maurer", "paper"}
     objective : {"seeger", "catoni"}
-        The form that is minimised; "catoni" learns C as the paper does.
+        The form to minimise; "catoni" learns C as the paper does.
     n_positions : int
-        How many neurons share the mean of each row of the first weights.
+        Number of neurons that share the mean of each row of the first weights.
     """
 
     delta: float
@@ -158,9 +158,9 @@ class EpochChoice:
     Attributes
     ----------
     fraction : float
-        Share of the rows that validates.
+        Share of the rows used for validation.
     seed : int or sequence of int
-        Of the draw of these rows; one for each replica where they have rows of their own.
+        Seed for drawing these rows; one for each replica if they have rows of their own.
     rules : tuple of str
         What picks an epoch by its minimum, "validation" or "bound".
     """
@@ -177,20 +177,20 @@ class PriorTraining:
     Attributes
     ----------
     examples : TrainingData
-        Rows that are to be certified must not be among them.
+        Certified rows must not be among them.
     course : Course or PriorCourse
-        The paper's short training; or a thorough one, after which L-BFGS alone minimises the bound.
+        The paper's short training, or a thorough one, after which only L-BFGS minimises the bound.
     learning_rate : Tensor, float64, shape (R,)
-        Of the prior of each replica; those with the same one have the same prior.
+        For the prior of each replica; those with the same rate have the same prior.
     batch_seed : int or sequence of int
-        The same for all, so that the number of restarts does not change the prior; one for each replica where
+        The same for all, so that the number of restarts does not change the prior; one for each replica if
         they have rows of their own.
     validation_seed : sequence of int
-        Of the draw of the rows that choose, where the training is thorough.
+        Seed for drawing the validation rows, if the training is thorough.
     code : Code or LabelCode
-        What the outputs say about classes; the labels of the examples are signs by it.
+        What the outputs mean for classes; the labels of the examples are signs of this code.
     augmentation : Augmentation, optional
-        How images are changed for the batches; those that choose are not.
+        How images are changed in batches; validation rows are not changed.
     """
 
     examples: TrainingData
@@ -202,7 +202,7 @@ class PriorTraining:
     augmentation: Augmentation | None = None
 
     def batch_seeds(self, count: int) -> Tensor:
-        """Return the seed of the batches of each of so many priors, int64, shape (count,)."""
+        """Return the seed of the batches for each of this many priors, int64, shape (count,)."""
         return torch.as_tensor(self.batch_seed, device=self.learning_rate.device).repeat(
             count if isinstance(self.batch_seed, int) else 1
         )
@@ -217,7 +217,7 @@ class PriorTraining:
         replicas: Replicas,
         code: AnyCode = TWO_CLASSES,
     ) -> Self:
-        """Describe the one prior of some restarts."""
+        """Describe the common prior of some restarts."""
         words = np.random.SeedSequence([seed, PRIOR_BATCHES]).generate_state(1, dtype=np.uint64)
         rates = torch.full_like(replicas.learning_rate, learning_rate)
         return cls(examples, course, rates, int(words.view(np.int64)[0]), (seed, PRIOR_VALIDATION), code)
@@ -234,14 +234,14 @@ class Recipe:
     bound : BoundTerms
     course : Course
     solver : str
-        What minimises the bound, by its name in `SOLVERS`; the loss is minimised by the paper's Adam.
+        What minimises the bound, by its name in `SOLVERS`; the loss is minimised with the paper's Adam.
     epochs : EpochChoice, optional
         For trainings that minimise the loss.
     prior : PriorTraining, optional
-        For the training from a prior that is trained before.
+        For training from a prior that is trained before.
     keep_prior : bool
-        Whether a prior that is trained thoroughly is the posterior as well. A bound through thousands of
-        drawn voters counts the divergence thousands of times: nothing is worth a step away from the prior.
+        Whether a thoroughly trained prior is also the posterior. A bound through thousands of drawn voters
+        counts the divergence thousands of times, so no step away from the prior is worth it.
     """
 
     start: Start

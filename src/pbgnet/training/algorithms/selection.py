@@ -16,5 +16,5 @@ def best_replica(values: Tensor) -> int:
 
 
 def nan_last(values: Tensor) -> Tensor:
-    """Return the values with infinity in place of what is not a number."""
+    """Return the values with infinity instead of NaN."""
     return values.nan_to_num(nan=torch.inf)

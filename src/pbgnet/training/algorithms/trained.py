@@ -1,4 +1,4 @@
-"""What a training returns: all networks it has trained, with every epoch that a rule would pick."""
+"""The result of a training: all trained networks, with every epoch that a rule would pick."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pbgnet.training.steps import FIRST_TEMPERATURE, TrainingData, empirical_los
 
 @dataclass(frozen=True)
 class FitResult:
-    """A trained network and how it came about.
+    """A trained network and how it was trained.
 
     Attributes
     ----------
@@ -27,10 +27,10 @@ class FitResult:
     interrupted : bool
         Whether a keyboard interrupt ended the training early.
     prior_choice : PriorChoice or EnsembleChoice, optional
-        What was chosen among the prior rows, where the prior was trained thoroughly.
+        What was chosen among the prior rows, if the prior was trained thoroughly.
     keeps_prior : bool
-        Whether it was settled beforehand that the prior is the posterior. A training that led nowhere else
-        is another matter.
+        Whether it was decided beforehand that the prior is the posterior. A training that happens to end at
+        the prior does not count.
     """
 
     network: AggregatedNetwork | TanhNetwork
@@ -42,7 +42,7 @@ class FitResult:
 
     @property
     def temperature(self) -> float:
-        """What scores of classes are multiplied by before a softmax; chosen by prior rows if there are."""
+        """The factor of the scores of classes before a softmax; chosen on prior rows if there are any."""
         chosen = None if self.prior_choice is None else self.prior_choice.temperature
         return FIRST_TEMPERATURE if chosen is None else chosen
 
@@ -58,23 +58,23 @@ class Trained:
     prior: Sequence[Tensor] = ()  # exactly what was drawn or trained, shapes (R, m, d) or (1, m, d)
     held: TrainingData | None = None  # the validation rows
     prior_choice: PriorChoice | None = None
-    keeps_prior: bool = False  # settled beforehand
+    keeps_prior: bool = False  # decided beforehand
 
     @torch.no_grad()
     def at(self, rule: str) -> AggregatedNetwork | TanhNetwork:
-        """Return the networks with the weights that a rule picks; there is one object for all rules."""
+        """Return the networks with the weights that a rule picks; all rules share one object."""
         for weight, picked in zip(self.network.weights, self.picks[rule].weights, strict=True):
             weight.copy_(picked)
         return self.network
 
     def measured(self) -> dict[str, Tensor]:
-        """Return what was measured after each epoch for the present weights, over all rows of the problem."""
+        """Return what was measured after each epoch, for the current weights and all rows of the problem."""
         record = {"loss": empirical_loss(self.network, self.problem.data)}
         everybody = torch.arange(len(self.problem.seeds), device=self.problem.seeds.device)
         return record | self.problem.measure(self.network, record, everybody)
 
     def result(self, replica: int, journal: Journal) -> FitResult:
-        """Take one replica out, in float64, with its exact prior."""
+        """Extract one replica, in float64, with its exact prior."""
         weights = [w.detach()[replica].double().cpu() for w in self.network.weights]
         prior = [u[replica if len(u) > 1 else 0].double().cpu() for u in self.prior]
         network = self._network(weights, prior)

@@ -1,7 +1,7 @@
 """The trainings behind the paper's algorithms, each by name (Section 6 and "Learning algorithms details").
 
-All train R replicas side by side and return every one of them. What a certificate says about a network
-never depends on how the posterior was found, only on the prior.
+All train R replicas side by side and return all of them. What a certificate says about a network never
+depends on how the posterior was found, only on the prior.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def train_by_bound(recipe: Recipe, examples: TrainingData, journal: Journal) -> 
 
 
 def train_from_trained_prior(recipe: Recipe, examples: TrainingData, journal: Journal) -> Trained:
-    """Minimise the bound from a prior trained on other rows by the linear loss."""
+    """Minimise the bound from a prior that was trained on other rows with the linear loss."""
     assert recipe.prior is not None
     course = recipe.prior.course
     if isinstance(course, PriorCourse):
@@ -68,7 +68,7 @@ def _minimise_loss(
     examples: TrainingData,
     journal: Journal,
 ) -> Trained:
-    """Minimise the linear loss on the rows that do not validate; the rules pick the epochs."""
+    """Minimise the linear loss on all but the validation rows; the rules pick the epochs."""
     assert recipe.epochs is not None
     rules, replicas = recipe.epochs.rules, recipe.replicas
     held, used = examples.shares(recipe.epochs.fraction, recipe.epochs.seed)
@@ -107,7 +107,7 @@ def _of_bound(network: AggregatedNetwork, problem: Problem, epoch: Tensor) -> Tr
 
 def _pretrained(start: Start, prior: PriorTraining, course: Course, journal: Journal) -> AggregatedNetwork:
     """Minimise the linear loss on the prior rows for a number of epochs (paper: 20); the best one counts."""
-    if prior.examples.pools is None:  # One prior for each rate: restarts have the same, to the last bit.
+    if prior.examples.pools is None:  # One prior for each rate: restarts share it, to the last bit.
         rates, of_replica = prior.learning_rate.unique(return_inverse=True)
     else:
         rates = prior.learning_rate
@@ -126,11 +126,11 @@ def _pretrained(start: Start, prior: PriorTraining, course: Course, journal: Jou
 def _train_from_thorough_prior(
     recipe: Recipe, prior: PriorTraining, course: PriorCourse, examples: TrainingData, journal: Journal
 ) -> Trained:
-    """Train the prior until it is good, and descend the bound from it; restarts would all be the same.
+    """Train the prior thoroughly, and minimise the bound from there; restarts would all be the same.
 
-    Adam would leave such a prior at once and pay for the way back. L-BFGS takes no step that does not
-    lower the bound, so the posterior is never worse than the prior itself. It needs an exact objective;
-    where the aggregate is estimated the posterior is the prior, as where the recipe says so.
+    Adam would leave such a prior immediately and pay for the way back. L-BFGS only takes steps that lower the
+    bound, so the posterior is never worse than the prior itself. It needs an exact objective. If the
+    aggregate is estimated, or the recipe says so, the posterior is the prior.
     """
     weights, choice = train_prior(recipe.start, prior, course, journal)
     network = Start(weights, recipe.start.aggregation).network(1, examples)

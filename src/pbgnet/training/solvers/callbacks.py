@@ -1,4 +1,4 @@
-"""Schedules, stopping and the best epoch, for many replicas at once.
+"""Schedules, stopping and the best epoch, for many replicas.
 
 A callback sees the state of the loop after each epoch and may change it.
 """
@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass
 class LoopState:
-    """What the loop shows its callbacks; numbers are of all replicas, also of finished ones."""
+    """What the loop shows its callbacks; numbers are for all replicas, including finished ones."""
 
     weights: Sequence[Tensor]  # of the A replicas that are still being trained, shapes (A, m, d)
     members: Tensor  # which replicas those are, int64, shape (A,)
@@ -58,7 +58,7 @@ class PlateauHalving(_Watcher):
     """Halve a replica's learning rate after `patience` epochs without a new minimum of the objective."""
 
     def on_epoch_end(self, state: LoopState) -> None:
-        """Halve where the plateau has lasted."""
+        """Halve the rate if the plateau has lasted long enough."""
         self.improved(state)
         stuck = self.waited >= self.patience
         state.learning_rate = torch.where(stuck, state.learning_rate / 2, state.learning_rate)
@@ -69,15 +69,15 @@ class EarlyStopping(_Watcher):
     """Finish a replica after `patience` epochs without a new minimum of the objective."""
 
     def on_epoch_end(self, state: LoopState) -> None:
-        """Finish where nothing has improved for long."""
+        """Finish replicas that have not improved for long."""
         self.improved(state)
         state.finished = state.finished | (self.waited >= self.patience)
 
 
 class BestEpoch(_Watcher):
-    """Keep each replica's weights of its best epoch, and restore them at the end if asked.
+    """Keep the weights of each replica's best epoch, and restore them at the end if requested.
 
-    Epochs are counted from 1; where none was ever measured it is 0, and the weights are the last ones.
+    Epochs are counted from 1. If none was measured it is 0, and the weights are the last ones.
     """
 
     def __init__(self, monitor: str = "objective", *, restore: bool = True) -> None:
@@ -99,7 +99,7 @@ class BestEpoch(_Watcher):
 
     @torch.no_grad()
     def on_fit_end(self, weights: Sequence[Tensor]) -> None:
-        """Fill in the last weights where no epoch was measured, and restore the best ones."""
+        """Use the last weights if no epoch was measured, and restore the best ones."""
         if not self.weights:
             self.epoch = torch.zeros(len(weights[0]), dtype=torch.long, device=weights[0].device)
             self.weights = [w.clone() for w in weights]
@@ -111,7 +111,7 @@ class BestEpoch(_Watcher):
 
 
 class LinearDecay(Callback):
-    """Let the learning rate fall linearly to a share of its start over a number of epochs."""
+    """Decrease the learning rate linearly to a share of its initial value over a number of epochs."""
 
     def __init__(self, n_epochs: int, final: float = 0.1) -> None:
         self.n_epochs = n_epochs

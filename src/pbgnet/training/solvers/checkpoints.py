@@ -1,9 +1,9 @@
-"""What a long training has reached, kept in a folder, so that one that was ended goes on from there.
+"""Checkpoints of a long training in a folder, so that an interrupted training can resume.
 
-A training is a course of phases, each a run of Adam or of L-BFGS, which come in the same order whenever the
-same fit is started again. Each has a file: what it has reached so far, and in the end what it has led to. A
-fit that starts again skips the phases that are done and goes on in the middle of the one that was not. All
-steps are determined by what is kept, so that the weights are those of a fit without a break, to the last bit.
+A training is a sequence of phases, each a run of Adam or L-BFGS, in the same order whenever the same fit is
+started again. Each phase has a file with its current state, and in the end its result. A fit that starts
+again skips the finished phases and resumes in the middle of the unfinished one. All steps are determined by
+the saved state, so the weights are those of an uninterrupted fit, to the last bit.
 """
 
 import signal
@@ -33,11 +33,11 @@ State = dict[str, Any]
 VERSION = 1
 
 EVERY = 120.0
-"""Seconds between two writings of what a phase has reached."""
+"""Seconds between two checkpoints of a phase."""
 
 
 class Phase:
-    """One phase of a training, as far as what it reaches is kept; of a fit without checkpoints nothing is."""
+    """One phase of a training with its saved state; a fit without checkpoints saves nothing."""
 
     def __init__(self, keeper: "Checkpoints | None" = None, path: Path = Path(), key: str = "") -> None:
         self._keeper, self._path, self._key = keeper, path, key
@@ -50,9 +50,9 @@ class Phase:
         return self.found is not None and bool(self.found["done"])
 
     def pass_by(self, read: Callable[[], State]) -> None:
-        """Keep what the phase has reached, if it is time to; called where nothing is half done.
+        """Save the state of the phase, if it is time to; called only when no work is half done.
 
-        Raises `TrainingStoppedError` if somebody has asked the fit to stop.
+        Raises `TrainingStoppedError` if the fit was asked to stop.
         """
         keeper = self._keeper
         if keeper is None:
@@ -63,15 +63,15 @@ class Phase:
             raise keeper.stopped()
 
     def finish(self, read: Callable[[], State]) -> None:
-        """Keep what the phase has led to, unless it is as soon done again."""
+        """Save the result of the phase, unless repeating it is as fast."""
         if self._keeper is not None and time.monotonic() - self._begun >= self._keeper.every / 10:
             self._write(read(), done=True)
 
     @contextmanager
     def kept_if_lost(self, read: Callable[[], State]) -> Iterator[None]:
-        """Keep what the phase has reached where another worker is lost.
+        """Save the state of the phase if another worker is lost.
 
-        What is done inside must change nothing before it has all its sums.
+        What is done inside must not change anything before it has all its sums.
         """
         try:
             yield
@@ -79,7 +79,7 @@ class Phase:
             if self._keeper is None:
                 raise
             self._write(read(), done=False)
-            if self._keeper.stop_requested:  # as the other was, which has left a moment earlier
+            if self._keeper.stop_requested:  # like the other worker, which has left a moment earlier
                 raise self._keeper.stopped() from error
             raise
 
@@ -98,11 +98,11 @@ class Checkpoints:
     ----------
     folder : Path
     every : float
-        Seconds between two writings.
+        Seconds between two checkpoints.
     written : float
-        When something was written last.
+        When a checkpoint was last written.
     stop_requested : bool
-        Whether the fit is to stop at the next place where nothing is half done.
+        Whether the fit should stop at the next point where no work is half done.
     """
 
     def __init__(self, folder: Path, every: float) -> None:
@@ -111,7 +111,7 @@ class Checkpoints:
         self._n_phases = 0
 
     def next_phase(self, key: str) -> Phase:
-        """Begin the next phase of the fit, which its key tells from those of others."""
+        """Begin the next phase of the fit; its key distinguishes it from others."""
         path = self.folder / f"training-{self._n_phases}.pt"
         self._n_phases += 1
         phase = Phase(self, path, key)
@@ -120,14 +120,14 @@ class Checkpoints:
         return phase
 
     def stopped(self) -> TrainingStoppedError:
-        """Return what is raised where the fit is asked to stop."""
+        """Return the error to raise if the fit is asked to stop."""
         return TrainingStoppedError(
             f"Training was asked to stop. Its state is saved in {self.folder}; started again with "
             "the same rows and settings, it resumes from there."
         )
 
     def remove(self) -> None:
-        """Remove all that was kept: the fit is done."""
+        """Remove all checkpoints: the fit is done."""
         for path in self.folder.glob("training-*.pt"):
             path.unlink()
         if not any(self.folder.iterdir()):
@@ -139,20 +139,21 @@ _current: ContextVar[Checkpoints | None] = ContextVar("pbgnet_checkpoints", defa
 
 @contextmanager
 def checkpointing(folder: Any, *, every: float = EVERY, remove: bool = True) -> Iterator[Checkpoints]:
-    """Keep what the fit inside a ``with`` statement has reached in a folder, and go on from what is there.
+    """Save the progress of the fit inside a ``with`` statement in a folder, and resume from what is there.
 
-    What is kept is written every so many seconds, when SIGTERM asks the process to end, and when another
-    worker is lost. It is removed once the fit is done. One fit at a time can use a folder; workers share it.
+    Checkpoints are written at regular intervals, when SIGTERM asks the process to end, and when another
+    worker is lost. They are removed once the fit is done. Only one fit at a time can use a folder; its
+    workers share it.
 
     Parameters
     ----------
     folder : path
-        Made where it is not there.
+        Created if it does not exist.
     every : float
-        Seconds between two writings.
+        Seconds between two checkpoints.
     remove : bool
-        Whether what was kept is removed once the fit is done; otherwise it is, by the `remove` of what the
-        statement gives, when its result is safe.
+        Whether checkpoints are removed once the fit is done. Otherwise call `remove` of the object that the
+        statement gives, when the result is safe.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def checkpointing(folder: Any, *, every: float = EVERY, remove: bool = True) -> 
 
 
 def begin_phase(kind: str, problem: Problem, settings: object) -> Phase:
-    """Begin a phase of the fit, with what an earlier one has kept of it."""
+    """Begin a phase of the fit, with the saved state of an earlier one."""
     checkpoints = _current.get()
     if checkpoints is None:
         return Phase()
@@ -209,13 +210,13 @@ def begin_phase(kind: str, problem: Problem, settings: object) -> Phase:
 
 @torch.no_grad()
 def copy_all(targets: Sequence[Tensor], kept: Sequence[Tensor]) -> None:
-    """Copy what was kept to where it belongs."""
+    """Copy saved values to where they belong."""
     for target, tensor in zip(targets, kept, strict=True):
         target.copy_(tensor)
 
 
 def on_device(state: Any, device: torch.device) -> Any:
-    """Return what was kept with its tensors on a device; records of the past stay where they are."""
+    """Return saved values with their tensors on a device; records of the past stay where they are."""
     if isinstance(state, Tensor):
         return state.to(device)
     if isinstance(state, dict):
@@ -236,7 +237,7 @@ _sums = WeakTensorKeyDictionary()
 
 
 def _remembered_sum(tensor: Tensor) -> int:
-    """Return the check sum of rows or labels, which are large and never change."""
+    """Return the checksum of rows or labels, which are large and never change."""
     if tensor not in _sums:
         _sums[tensor] = _check_sum(tensor)
     return int(_sums[tensor])
@@ -252,7 +253,7 @@ def _read(path: Path, key: str) -> State | None:
     try:
         state: State = torch.load(path, map_location="cpu", weights_only=True)
         version, theirs = state["version"], state["key"]
-    except Exception as error:  # a file that was cut off or changed can raise anything
+    except Exception as error:  # a truncated or changed file can raise anything
         raise DamagedFileError(
             f"{path} is not a readable checkpoint; remove the folder to train from the beginning."
         ) from error

@@ -1,4 +1,4 @@
-"""Adam that chooses a basin, L-BFGS that reaches its floor: possible because the aggregate is exact."""
+"""Adam to choose a basin, then L-BFGS to find its minimum: possible because the aggregate is exact."""
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from pbgnet.training.steps import objective_value
 def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str) -> Tensor:
     """Adam with a falling rate, in which the divergence counts little at first, then L-BFGS over all rows.
 
-    Where Adam has gone astray, at a rate too high for it, L-BFGS begins at the start.
+    If Adam has diverged, at a rate that is too high, L-BFGS begins at the initial weights.
     """
     weights = [w.detach() for w in problem.network.weights]
     start = [w.clone() for w in weights]
@@ -35,5 +35,5 @@ def solve_hybrid(problem: Problem, course: Course, journal: Journal, phase: str)
     return torch.full_like(problem.learning_rate, course.max_epochs)
 
 
-# Adam only looks for a good basin: few epochs of large batches.
+# Adam only needs to find a good basin: few epochs of large batches.
 HYBRID = Solver("hybrid", solve_hybrid, Course(batch_size=256, max_epochs=8), exact=True)

@@ -1,4 +1,4 @@
-"""What a training writes down and shows, and whether somebody has asked it to stop."""
+"""What a training records and shows, and whether it was asked to stop."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,21 +12,21 @@ from pbgnet.workers import current_workers
 
 @dataclass
 class History:
-    """The course of a training: one record per epoch or iteration, for all replicas.
+    """The history of a training: one record per epoch or iteration, for all replicas.
 
-    Numbers and words describe the epoch as a whole; tensors of shape (R,) each replica.
+    Numbers and texts describe the epoch as a whole; tensors of shape (R,) describe each replica.
     """
 
     records: list[dict[str, float | int | str | Tensor]] = field(default_factory=list)
 
     def append(self, **record: float | int | str | Tensor) -> None:
-        """Add a record; tensors are detached and brought to the CPU."""
+        """Add a record; tensors are detached and moved to the CPU."""
         self.records.append(
             {key: v.detach().cpu() if isinstance(v, Tensor) else v for key, v in record.items()}
         )
 
     def take(self, replicas: Tensor) -> None:
-        """Go on with some replicas, or with copies of them: indices of shape (R,)."""
+        """Continue with some replicas, or with copies of them: indices of shape (R,)."""
         index = replicas.cpu()
         self.records = [
             {key: v[index] if isinstance(v, Tensor) else v for key, v in record.items()}
@@ -50,7 +50,7 @@ class Journal:
     history : History
     progress : Progress
     interrupted : bool
-        Set by the first keyboard interrupt: every phase then ends at once with the best weights it has.
+        Set by the first keyboard interrupt: every phase then ends immediately with the best weights it has.
     """
 
     history: History = field(default_factory=History)
@@ -58,13 +58,13 @@ class Journal:
     interrupted: bool = False
 
     def record(self, phase: str, step: int, total: int, **numbers: Tensor) -> None:
-        """Write down the numbers of an epoch or iteration, each of shape (R,), and show them."""
+        """Record the numbers of an epoch or iteration, each of shape (R,), and show them."""
         self.history.append(phase=phase, epoch=step, **numbers)
         self.progress.advance(phase, step, total, numbers["objective"])
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Turn a keyboard interrupt inside into a request to stop; several workers would stop apart."""
+        """Turn a keyboard interrupt inside into a request to stop; not with several workers."""
         try:
             yield
         except KeyboardInterrupt:

@@ -1,11 +1,11 @@
-"""Full-batch L-BFGS for many independent problems at once.
+"""Full-batch L-BFGS for many independent problems.
 
-The exact aggregate makes the objective deterministic, so a quasi-Newton method can finish what
-Adam began. The line search only accepts finite values that decrease enough.
+The exact aggregate makes the objective deterministic, so a quasi-Newton method can finish what Adam began.
+The line search only accepts finite values that decrease enough.
 
-Each problem goes at its own pace: an evaluation ends the iteration of those whose trial point is
-accepted and shortens the step of the others. What becomes of a problem is decided in tensors, so that
-nothing waits for a GPU, and one evaluation with all its consequences can be a CUDA graph.
+Each problem proceeds at its own pace: an evaluation ends the iteration of those whose trial point is accepted
+and shortens the step of the others. All decisions about a problem are made in tensors, so nothing waits for a
+GPU, and one evaluation with all its consequences can be a CUDA graph.
 
 References
 ----------
@@ -31,7 +31,7 @@ MAX_TRIALS = 20
 MEMORY = 12
 # A problem is done after this many iterations in a row that gain less than the tolerance.
 PATIENCE = 3
-# Evaluations of a CUDA graph between two looks at what has become of the problems.
+# Evaluations of a CUDA graph between two checks of the problems' state.
 TRIALS_PER_LOOK = 8
 
 
@@ -47,11 +47,11 @@ def minimise_lbfgs(
 ) -> Tensor:
     """Minimise R independent functions from x (R, D) by L-BFGS with a backtracking line search.
 
-    Returned are the best points; their values are never above those of the start. A problem ends after three
+    It returns the best points; their values are never above the initial ones. A problem ends after three
     iterations in a row with a relative decrease below the tolerance. `on_iteration` is called with the
-    iteration of the problem that is furthest (from 1), the points reached, their values and further numbers;
-    on a GPU not for every iteration. `capturable` says that `evaluate` never waits for a GPU, so that a CUDA
-    graph can hold it. `keeping` is told how far the search is, and may bring it to where another one was.
+    largest iteration of any problem (from 1), the current points, their values and further numbers; on a GPU
+    not for every iteration. `capturable` says that `evaluate` never waits for a GPU, so that a CUDA graph can
+    contain it. `keeping` is told the state of the search, and may restore an earlier one.
     """
     search = Search(evaluate, x, max_iterations, tolerance)
     keeping = keeping or Keeping()
@@ -64,7 +64,7 @@ def minimise_lbfgs(
         for _ in range(n_trials):
             keeping.advance(search, advance)
         furthest, busy = search.look()
-        if furthest > seen or not busy:  # the last to end may be none of the furthest
+        if furthest > seen or not busy:  # the last to end need not be the furthest
             on_iteration(furthest, search.x.clone(), search.value.clone(), *(n.clone() for n in search.notes))
         seen = furthest
         keeping.pass_by(search)
@@ -73,7 +73,7 @@ def minimise_lbfgs(
 
 
 class Keeping:
-    """Whoever keeps where a search is, by its `state`; this one keeps nothing."""
+    """Saves the state of a search, given by its `state`; this one saves nothing."""
 
     def begin(self, search: "Search") -> None:
         """Act on a search that has not begun."""
@@ -90,7 +90,7 @@ class Keeping:
 
 
 def _recorded(search: "Search") -> Callable[[], Any]:
-    """Return what replays an evaluation; where memory does not suffice for a graph, what runs it."""
+    """Return what replays an evaluation; if memory is too small for a graph, what runs it."""
 
     def warm_up() -> None:
         for _ in range(2):
@@ -105,7 +105,7 @@ def _recorded(search: "Search") -> Callable[[], Any]:
 
 
 class Search:
-    """All problems, in tensors that stay where they are: the point each has reached, what was found there."""
+    """All problems, in fixed tensors: the current point of each, and what was found there."""
 
     def __init__(self, evaluate: Evaluate, x: Tensor, max_iterations: int, tolerance: float) -> None:
         self._evaluate = evaluate
@@ -122,7 +122,7 @@ class Search:
         self.n_iterations = torch.zeros_like(self._n_trials)
 
     def state(self) -> list[Tensor]:
-        """Return every tensor that an evaluation changes, itself: it goes on at what is copied into them."""
+        """Return all tensors that an evaluation changes; copying values into them restores a state."""
         own = [value for value in vars(self).values() if isinstance(value, Tensor)]
         return [*own, *self.notes, *self._curvature.state()]
 
@@ -131,7 +131,7 @@ class Search:
         return (self._idle < PATIENCE) & (self.n_iterations < self._max_iterations)
 
     def look(self) -> tuple[int, bool]:
-        """Return the iteration of the problem that is furthest, and whether any is not done yet."""
+        """Return the largest iteration of any problem, and whether any is not done yet."""
         wait_for(self.n_iterations)
         return int(self.n_iterations.max()), bool(self.active().any())
 
@@ -146,7 +146,7 @@ class Search:
         self._n_trials += active
         ended = accepted | (active & (self._n_trials >= MAX_TRIALS))
         gain = torch.where(accepted, (self.value - value) / self.value.abs().clamp_min(1e-12), 0.0)
-        # Where no step was found the curvature misleads: forget it and start again from the gradient.
+        # If no step was found, the curvature misleads: forget it and start again from the gradient.
         self._curvature.forget(ended & (gain <= 0))
         self._curvature.remember(accepted, self._trial - self.x, gradient - self.gradient)
         # The parabola through value, slope and trial value has its minimum here.
@@ -175,9 +175,9 @@ def _move(which: Tensor, *pairs: tuple[Tensor, Tensor]) -> None:
 
 
 class _Curvature:
-    """The last steps of every problem and the changes of its gradient, and their inner products.
+    """The last steps of every problem, the changes of its gradient, and their inner products.
 
-    Pairs stand in slots that are used in turn; age 0 is the latest. One with inverse 0 changes nothing.
+    Pairs are stored in slots that are used in turn; age 0 is the latest. A pair with inverse 0 has no effect.
     """
 
     def __init__(self, x: Tensor) -> None:
@@ -191,7 +191,7 @@ class _Curvature:
         self._ages = torch.arange(MEMORY, device=x.device)
 
     def state(self) -> list[Tensor]:
-        """Return every tensor that remembering changes."""
+        """Return all tensors that remembering changes."""
         return [self._pairs, self._products, self._inverses, self._latest]
 
     def forget(self, which: Tensor) -> None:
@@ -199,7 +199,7 @@ class _Curvature:
         self._inverses.masked_fill_(which[:, None], 0.0)
 
     def remember(self, which: Tensor, step: Tensor, change: Tensor) -> None:
-        """Add a pair to the memory of some problems; without positive curvature it will change nothing."""
+        """Add a pair to the memory of some problems; without positive curvature it has no effect."""
         self._latest.copy_((self._latest + which) % MEMORY)
         problems, slot = self._problems, self._latest
         for place, vector in ((slot, step), (slot + MEMORY, change)):
@@ -223,7 +223,7 @@ class _Curvature:
         direction = self._two_loops(gradient)
         slope = (gradient * direction).sum(dim=1, dtype=torch.float64)
         usable = (self._inverses > 0).any(dim=1) & (slope < 0) & torch.isfinite(slope)
-        # Without curvature: down the gradient, by a length of at most 1.
+        # Without curvature: along the negative gradient, by a length of at most 1.
         plain = -gradient / gradient.norm(dim=1, keepdim=True).clamp_min(1.0)
         direction = torch.where(usable[:, None], direction, plain)
         return direction, torch.where(usable, slope, (gradient * plain).sum(dim=1, dtype=torch.float64))
@@ -244,7 +244,7 @@ class _Curvature:
         products = self._products[self._problems[:, None, None], order[:, :, None], order[:, None, :]]
         sy, yy = products[:, :MEMORY, MEMORY:], products[:, MEMORY:, MEMORY:]
         alpha = torch.zeros_like(sg)
-        for i in range(MEMORY):  # from the latest
+        for i in range(MEMORY):  # starting with the latest
             alpha[:, i] = inverse[:, i] * (sg[:, i] - (sy[:, i] * alpha).sum(dim=1))
         gamma = torch.ones_like(sg[:, 0])
         for i in reversed(range(MEMORY)):  # the latest usable pair decides

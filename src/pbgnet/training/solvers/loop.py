@@ -1,4 +1,4 @@
-"""The mini-batch fit loop: R networks side by side, each with its own rate, batches and end."""
+"""The mini-batch training loop: R networks side by side, each with its own rate, batches and end."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,11 +32,11 @@ def fit(
     ramp: Callable[[float], float] = lambda epoch: 1.0,
     pace: Callable[[float], float] = lambda epoch: 1.0,
 ) -> None:
-    """Minimise an objective by Adam on mini-batches; the network's weights are changed in place.
+    """Minimise an objective with Adam on mini-batches; the network's weights are changed in place.
 
-    The ramp weighs the penalty and the pace the rate, as functions of the number of epochs passed, which
-    grows with every step. Epochs are recorded under the name of the phase. An interrupt ends the loop; the
-    callbacks then restore what they kept.
+    The ramp is the weight of the penalty and the pace that of the rate, as functions of the number of epochs
+    passed, which grows with every step. Epochs are recorded under the name of the phase. An interrupt ends
+    the loop; the callbacks then restore what they kept.
     """
     kept = begin_phase(phase, problem, course)
     if kept.is_done:
@@ -92,7 +92,7 @@ def _make_stepper(problem: Problem, course: Course) -> Stepper:
     augmented = None if augmentation is None else AugmentedImages(problem.data.rows, augmentation)
     pools = problem.data.pools if problem.pools is None else problem.pools
     batches = Batches(problem.data, course.batch_size, problem.seeds, pools, augmented)
-    # Where the objective is linear nothing looks at the running average of the loss.
+    # With a linear objective, nothing uses the running average of the loss.
     start = torch.zeros_like(problem.learning_rate)
     if not problem.objective.is_linear:
         start = wait_for(empirical_loss(problem.network, problem.data))
@@ -107,7 +107,7 @@ def _reached(
     callbacks: Sequence[Callback],
     records: list[dict[str, Any]],
 ) -> State:
-    """Return where the loop is, for `_go_on`."""
+    """Return the state of the loop, for `_go_on`."""
     return {
         "loop": {name: value for name, value in vars(state).items() if name != "weights"},
         "stepper": stepper.state(),
@@ -126,7 +126,7 @@ def _go_on(
     callbacks: Sequence[Callback],
     journal: Journal,
 ) -> Stepper:
-    """Bring a loop that has not begun to where another one was; return what takes its steps."""
+    """Bring a new loop to the state of another one; return what takes its steps."""
     device = state.learning_rate.device
     found = on_device(found, device)
     if len(found["loop"]["members"]) < len(state.members):
@@ -144,7 +144,7 @@ def _go_on(
 
 
 def _left(problem: Problem, callbacks: Sequence[Callback], records: list[dict[str, Any]]) -> State:
-    """Return what the loop leaves behind, for `_take_over`."""
+    """Return the result of the loop, for `_take_over`."""
     learned = [*problem.objective.learned(), *problem.criterion.learned()]
     return {
         "tensors": [*(w.detach() for w in problem.network.weights), *learned],
@@ -155,7 +155,7 @@ def _left(problem: Problem, callbacks: Sequence[Callback], records: list[dict[st
 
 
 def _take_over(kept: Phase, problem: Problem, callbacks: Sequence[Callback], journal: Journal) -> None:
-    """Leave behind what another loop left, without a step."""
+    """Take over the result of another loop, without a step."""
     assert kept.found is not None
     found = on_device(kept.found, problem.learning_rate.device)
     learned = [*problem.objective.learned(), *problem.criterion.learned()]
@@ -168,7 +168,7 @@ def _take_over(kept: Phase, problem: Problem, callbacks: Sequence[Callback], jou
 
 
 def _enter(record: dict[str, Tensor], state: LoopState) -> None:
-    """Write the numbers of the replicas in training into those of all."""
+    """Write the numbers of the replicas still in training into those of all."""
     for key, value in record.items():
         entire = state.record.get(key)
         if entire is None or len(value) == len(state.finished):
@@ -178,7 +178,7 @@ def _enter(record: dict[str, Tensor], state: LoopState) -> None:
 
 
 def _leave_finished_behind(stepper: Stepper, state: LoopState, network: Trainable) -> Stepper:
-    """Go on with the replicas that are not finished, once they are half or fewer of those in training."""
+    """Continue with the unfinished replicas, once they are at most half of those in training."""
     active = ~state.finished[state.members]
     if 2 * int(active.sum()) > len(active):
         return stepper
@@ -192,7 +192,7 @@ def _leave_finished_behind(stepper: Stepper, state: LoopState, network: Trainabl
 
 @torch.no_grad()
 def _bring_back(stepper: Stepper, state: LoopState, network: Trainable) -> None:
-    """Copy the weights in training to the network they belong to, where they are not its own."""
+    """Copy the weights in training to their network, if they are not its own."""
     if stepper.network is network:
         return
     for weight, trained in zip(network.weights, stepper.weights, strict=True):

@@ -15,9 +15,9 @@ from pbgnet.training.steps import capturable, loss_and_gradients
 
 
 def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) -> None:
-    """Minimise the exact objective over all rows by L-BFGS, from the present weights.
+    """Minimise the exact objective over all rows with L-BFGS, from the current weights.
 
-    Interrupted, it leaves the best weights so far.
+    If interrupted, it leaves the best weights so far.
     """
     if journal.interrupted:
         return
@@ -42,7 +42,8 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
         best[0] = x
         journal.record(phase, iteration, max_iterations, objective=value, loss=loss, penalty=penalty)
 
-    # The vectors of the search are small; the rows are shared out inside, whatever the number of threads.
+    # The vectors of the search are small. The rows are shared inside, with the same result for any number of
+    # threads.
     with journal.interruptible(), nullcontext() if best[0].is_cuda else one_thread():
         best[0] = minimise_lbfgs(
             evaluate,
@@ -56,30 +57,30 @@ def polish(problem: Problem, max_iterations: int, journal: Journal, phase: str) 
 
 
 class _Keeping(Keeping):
-    """Keeps where a search is, and what was recorded of it, and goes on from what an earlier one has kept."""
+    """Saves the state of a search and its records, and resumes from what an earlier one has saved."""
 
     def __init__(self, phase: Phase, history: History) -> None:
         self._phase, self._history = phase, history
         self._n_records = len(history.records)
 
     def begin(self, search: Search) -> None:
-        """Bring a search to where another one was."""
+        """Bring a search to a saved state."""
         found = self._phase.found
         if found is not None:
             copy_all(search.state(), found["search"])
             self._history.records.extend(found["records"])
 
     def advance(self, search: Search, advance: Callable[[], object]) -> None:
-        """Evaluate; where a worker is lost meanwhile, nothing of the search has changed."""
+        """Evaluate; if a worker is lost meanwhile, the search has not changed."""
         with self._phase.kept_if_lost(lambda: self._reached(search)):
             advance()
 
     def pass_by(self, search: Search) -> None:
-        """Keep where the search is, if it is time to."""
+        """Save the state of the search, if it is time to."""
         self._phase.pass_by(lambda: self._reached(search))
 
     def finish(self, search: Search) -> None:
-        """Keep where the search has led to: it has nothing more to do."""
+        """Save the result of the search."""
         self._phase.finish(lambda: self._reached(search))
 
     def _reached(self, search: Search) -> State:

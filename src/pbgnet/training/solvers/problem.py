@@ -1,4 +1,4 @@
-"""What a solver is given, what it gives back, and what the registry knows about it."""
+"""The input and output of a solver, and what the registry knows about it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from pbgnet.training.steps import (
 )
 
 Measure = Callable[[Trainable, dict[str, Tensor], Tensor], dict[str, Tensor]]
-"""Maps a network, the record of its epoch and which replicas it has to further numbers, of shape (R,)."""
+"""Maps a network, the record of its epoch and the indices of its replicas to further numbers, shape (R,)."""
 
 
 def nothing_more(network: Trainable, record: dict[str, Tensor], members: Tensor) -> dict[str, Tensor]:
@@ -62,8 +62,8 @@ class Problem:
     measure: Measure = nothing_more
     # The numbers whose minima pick an epoch; the network is left at the pick of the first.
     rules: tuple[str, ...] = ("objective",)
-    criterion: Criterion = LINEAR  # of batches; the exact loss over all rows is the linear one
-    # The rows each replica is trained on, int64, shape (R, p), or by their fold; all unless given.
+    criterion: Criterion = LINEAR  # for batches; the exact loss over all rows is the linear one
+    # The rows each replica is trained on, int64, shape (R, p), or by their fold; by default all.
     pools: Tensor | FoldPools | None = None
     augmentation: Augmentation | None = None  # how images are changed for the batches of Adam
 
@@ -84,11 +84,10 @@ class Solver:
     ----------
     name : str
     solve : callable
-        Changes the weights of a problem's network in place, records what it does in the journal under the
-        name of a phase, ends early where the journal says so, and returns the epoch each replica has
-        reached, shape (R,).
+        Changes the weights of a problem's network in place, records in the journal under the name of a phase,
+        ends early if the journal says so, and returns the epoch each replica has reached, shape (R,).
     course : Course, optional
-        Batches and epochs that suit it; those of the paper unless given.
+        Batches and epochs that suit it; by default those of the paper.
     exact : bool
         Whether it needs an objective that is computed exactly and has no parameters to learn.
     """

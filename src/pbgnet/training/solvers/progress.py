@@ -1,4 +1,4 @@
-"""A progress bar on terminals, silence everywhere else."""
+"""A progress bar on terminals; nothing is shown elsewhere."""
 
 import sys
 from typing import Any, Self
@@ -33,7 +33,7 @@ class Progress:
 
 
 def _make_bar() -> Any:
-    """A bar of `rich` on standard error, or None where it is not installed."""
+    """A bar of `rich` on standard error, or None if it is not installed."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

@@ -13,9 +13,9 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 class ReplicaAdam:
     """Adam (Kingma and Ba, 2015) on parameters whose first axis counts replicas.
 
-    Every operation is element by element, so a replica takes the steps it would take alone, and
-    nothing waits for the device. Parameters must be contiguous and are changed in place; the penalty pulls
-    them towards their anchors, of shapes (R, m, d) or (1, m, d), and counts each of them by its factor.
+    All operations are element-wise, so a replica takes the same steps as on its own, and nothing waits for
+    the device. Parameters must be contiguous and are changed in place. The penalty pulls them towards their
+    anchors, of shapes (R, m, d) or (1, m, d), each with its factor.
     """
 
     def __init__(
@@ -43,6 +43,6 @@ class ReplicaAdam:
             )
 
     def take_moments(self, other: "ReplicaAdam", replicas: Tensor) -> None:
-        """Go on where some replicas of another optimiser are."""
+        """Continue from the state of some replicas of another optimiser."""
         for mine, theirs in zip([*self.first, *self.second], [*other.first, *other.second], strict=True):
             mine.copy_(theirs[replicas])

@@ -1,7 +1,7 @@
-"""Images that are a little different in every epoch: a classifier that does not mind has learned more.
+"""Images that are slightly different in every epoch, from which a classifier learns to ignore such changes.
 
-Only the copies that batches are taken from are changed. The examples stay as they are, so validation and
-certificates never see a changed image.
+Only the copies used for batches are changed. The examples stay as they are, so validation and certificates
+never see a changed image.
 """
 
 import math
@@ -18,22 +18,22 @@ from pbgnet.networks import PatchRows, PreparedRows
 from pbgnet.validation import check_finite
 
 Change = Callable[[Tensor, torch.Generator], Tensor]
-"""Maps images (n, height, width, channels), over their scale, and a source of randomness to others."""
+"""Maps images (n, height, width, channels), divided by their scale, and a generator to changed ones."""
 
-# Images that are changed at a time.
+# Number of images changed at a time.
 CHUNK_IMAGES = 8192
 
 
 @dataclass(frozen=True)
 class AffineChange:
-    """Turn, stretch and shift each image by random amounts, with bilinear interpolation and zeros around.
+    """Rotate, stretch and shift each image by random amounts, with bilinear interpolation and zeros around.
 
     Attributes
     ----------
     rotation : float
         Largest angle, in degrees.
     stretch : float
-        Largest change of height and of width, apart, as a share of them.
+        Largest change of height and of width, separately, as a share of them.
     shift : float
         Largest shift down and to the right, as a share of height and width.
     """
@@ -43,13 +43,13 @@ class AffineChange:
     shift: float
 
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
-        """Change images (n, height, width, channels), each by amounts of its own."""
+        """Change images (n, height, width, channels), each by its own random amounts."""
         n, height, width, _ = images.shape
         drawn = torch.rand(5, n, generator=generator, device=images.device, dtype=images.dtype) * 2 - 1
         angle = drawn[0] * math.radians(self.rotation)
         down, right = torch.exp(drawn[1:3] * math.log1p(self.stretch))
         cosine, sine, shifts = angle.cos(), angle.sin(), 2 * self.shift * drawn[3:]
-        # From a pixel of the result to where it comes from, in sides of the image: these count from -1 to 1.
+        # Maps a pixel of the result to where it comes from, in coordinates from -1 to 1.
         rows = [
             torch.stack([right * cosine, -right * sine * (height / width), shifts[0]], dim=-1),
             torch.stack([down * sine * (width / height), down * cosine, shifts[1]], dim=-1),
@@ -65,13 +65,13 @@ AUGMENTATIONS: dict[str, Change] = {"small": AffineChange(rotation=12.0, stretch
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How images are changed, and the seed that tells the changes of every epoch."""
+    """How images are changed, and the seed that determines the changes of every epoch."""
 
     change: Change
     seed: int
 
     def changed(self, rows: PatchRows, epoch: int) -> Tensor:
-        """Return all images as an epoch shows them: shape (n, d)."""
+        """Return all images of an epoch: shape (n, d)."""
         shape = rows.patches
         (seed,) = np.random.SeedSequence((self.seed, epoch)).generate_state(1, np.uint64)
         generator = torch.Generator(rows.device).manual_seed(int(seed) >> 1)
@@ -91,9 +91,9 @@ class Augmentation:
 
 
 class AugmentedImages:
-    """Copies of images that are changed anew at the beginning of every epoch, in place.
+    """Copies of images that are changed again at the beginning of every epoch, in place.
 
-    All replicas are shown the same ones. What stands in a CUDA graph reads them where they are.
+    All replicas see the same ones. A CUDA graph reads them where they are.
     """
 
     def __init__(self, rows: PreparedRows, augmentation: Augmentation) -> None:
@@ -103,5 +103,5 @@ class AugmentedImages:
         self.rows = rows.with_images(rows.images.clone())
 
     def begin(self, epoch: int) -> None:
-        """Show the images of an epoch."""
+        """Make the images of an epoch."""
         self.rows.images.copy_(self.augmentation.changed(self.original, epoch))

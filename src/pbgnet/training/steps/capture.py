@@ -1,4 +1,4 @@
-"""Work on a GPU that is recorded once and replayed: a CUDA graph takes one launch for all its kernels."""
+"""GPU work that is recorded once and replayed: a CUDA graph needs one launch for all its kernels."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -17,15 +17,15 @@ def record_graph(
     generators: Sequence[torch.Generator] = (),
     pool: Any = None,
 ) -> torch.cuda.CUDAGraph:
-    """Record what a function launches, which must never wait for the device; nothing of it is run.
+    """Record what a function launches, which must never wait for the device; nothing is run.
 
-    All that `run` reads and changes must stand in tensors that stay where they are; `generators` are its
-    sources of randomness. `warm_up` is run beforehand on the stream of the recording: kernels are compiled
-    and libraries loaded there. Graphs that run one after the other may share the memory of a `pool`.
+    Everything that `run` reads and changes must be in tensors that stay where they are; `generators` are its
+    sources of randomness. `warm_up` runs beforehand on the stream of the recording, so that kernels are
+    compiled and libraries loaded there. Graphs that run one after the other may share the memory of a `pool`.
     """
     here = torch.cuda.current_stream(device)
-    # The default stream cannot be captured. Any other belongs to the caller, and is used: new ones come
-    # from a small pool, and the one next in turn may be that of another thread.
+    # The default stream cannot be captured. Any other belongs to the caller and is used: new ones come from a
+    # small pool, and the next one may be that of another thread.
     stream = torch.cuda.Stream(device) if here == torch.cuda.default_stream(device) else here
     stream.wait_stream(here)
     with torch.cuda.stream(stream):

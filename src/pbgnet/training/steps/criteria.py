@@ -1,4 +1,4 @@
-"""What judges the outputs on a batch, by the mean loss of its rows."""
+"""Criteria that judge the outputs on a batch, by the mean loss of its rows."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
@@ -10,13 +10,14 @@ from pbgnet.kernels import find_kernel
 from pbgnet.networks import AnyCode, Code
 
 FIRST_TEMPERATURE = 3.0
-"""Scores lie in [-1, 1]; times this they tell classes apart, and their softmax is not yet sure of them.
+"""Scores are in [-1, 1]; times this factor they distinguish classes, and their softmax is not yet certain.
 
-Higher ones learn faster and less well: outputs that need not grow far apart stay alike."""
+Higher factors learn faster but less well: outputs that need not grow far apart stay alike.
+"""
 
 
 STEEPNESS, MARGIN_ROOM = 20.0, 0.3
-"""How sharply rows that agree enough are told from the others, and by how much more than needed they should.
+"""How sharply rows that agree enough are distinguished from others, and by how much they should exceed it.
 
 With the ten digits of MNIST, steepness from 5 to 40 and room from 0.15 to 0.3 led to bounds within 7 % of
 each other."""
@@ -26,18 +27,18 @@ class Judged(NamedTuple):
     """The mean loss of each replica, float64, shape (R,), and its derivatives."""
 
     loss: Tensor
-    slope: Tensor  # in every output
-    by_learned: tuple[Tensor, ...] = ()  # in the parameters of the criterion, shapes (R,)
+    slope: Tensor  # with respect to every output
+    by_learned: tuple[Tensor, ...] = ()  # with respect to the parameters of the criterion, shapes (R,)
 
 
 class Criterion:
-    """The linear loss (1 - y G) / 2, a mean over outputs: the chance that a drawn voter errs."""
+    """The linear loss (1 - y G) / 2, a mean over outputs: the probability that a drawn voter is wrong."""
 
     name: ClassVar[str] = "loss"
-    """What records of training call its mean."""
+    """The name of its mean in records of training."""
 
     def judge(self, output: Tensor, y: Tensor, row_weight: Tensor | None) -> Judged:
-        """Judge outputs (R, n) or (R, n, r) by labels, where rows may weigh differently."""
+        """Judge outputs (R, n) or (R, n, r) by labels; rows may have different weights."""
         return Judged(*find_kernel("layers", output.device).linear_loss(output, y))
 
     def learned(self) -> list[Tensor]:
@@ -45,7 +46,7 @@ class Criterion:
         return []
 
     def take(self, replicas: Tensor | slice) -> Self:
-        """Return the criterion of some replicas; of a slice of them it shares the parameters."""
+        """Return the criterion of some replicas; a slice of them shares the parameters."""
         return self
 
 
@@ -53,7 +54,7 @@ LINEAR = Criterion()
 
 
 class LogCriterion(Criterion):
-    """The logarithm of the chance that a drawn voter is right, which does not give up on rows."""
+    """The logarithm of the probability that a drawn voter is right, which does not give up on rows."""
 
     name = "log_loss"
 
@@ -64,13 +65,13 @@ class LogCriterion(Criterion):
 
 @dataclass(frozen=True)
 class SoftmaxCriterion(Criterion):
-    """The cross-entropy of the classes of a code, at a temperature of each replica that is learned.
+    """The cross-entropy of the classes of a code, with a learned temperature for each replica.
 
     Attributes
     ----------
     code : Tensor, shape (c, r)
     log_temperature : Tensor, float64, shape (R,)
-        What scores are multiplied by, as a logarithm; training changes it in place.
+        The logarithm of the factor of the scores; training changes it in place.
     """
 
     name = "log_loss"
@@ -80,7 +81,7 @@ class SoftmaxCriterion(Criterion):
 
     @classmethod
     def of(cls, code: Code, n_replicas: int, like: Tensor) -> Self:
-        """Make the criterion for a number of replicas, in the type and place of a tensor."""
+        """Make the criterion for a number of replicas, in the type and on the device of a tensor."""
         first = torch.full((n_replicas,), FIRST_TEMPERATURE, dtype=torch.float64, device=like.device)
         return cls(torch.from_numpy(code.matrix.copy()).to(like), first.log())
 
@@ -103,17 +104,17 @@ class SoftmaxCriterion(Criterion):
 
 @dataclass(frozen=True)
 class MarginCriterion(Criterion):
-    """How far the agreement with the true class stays below what makes it certain, softly.
+    """How far the agreement with the true class is below what makes it certain, softly.
 
-    Where a decoder errs, outputs agree with the true class by at most `1 - D` on average, D the distance of
-    the code (docs/theory/outputs.md). The loss is `softplus(s (t - m)) / s` of the agreement m, for a target
-    t above that: it does not ask of outputs to be sharp everywhere, as the linear loss does, and unlike the
-    cross-entropy it is not content with classes in the right order.
+    If a decoder is wrong, outputs agree with the true class by at most `1 - D` on average, where D is the
+    distance of the code (docs/theory/outputs.md). The loss is `softplus(s (t - m)) / s` of the agreement m,
+    for a target t above that. Unlike the linear loss it does not require outputs to be sharp everywhere, and
+    unlike the cross-entropy it is not satisfied with classes in the right order.
 
     Attributes
     ----------
     target : float
-        Agreement from which on little is left to gain, in [-1, 1].
+        Agreement from which on little can be gained, in [-1, 1].
     """
 
     name = "margin_loss"
@@ -126,7 +127,7 @@ class MarginCriterion(Criterion):
         return cls(1.0 - float(code.distance) + MARGIN_ROOM)
 
     def judge(self, output: Tensor, y: Tensor, row_weight: Tensor | None) -> Judged:
-        """Judge outputs (R, n, r) by the code rows of the true classes; rows count alike."""
+        """Judge outputs (R, n, r) by the code rows of the true classes; all rows count equally."""
         agreement = (output.double() * y).mean(dim=-1)
         excess = STEEPNESS * (self.target - agreement)
         loss = torch.nn.functional.softplus(excess) / STEEPNESS
@@ -136,7 +137,7 @@ class MarginCriterion(Criterion):
 
 
 def log_criterion(code: AnyCode, n_replicas: int, like: Tensor) -> Criterion:
-    """Return the logarithmic criterion of a code: of each output by itself, or of the classes together."""
+    """Return the logarithmic criterion of a code: for each output on its own, or for the classes together."""
     if isinstance(code, Code) and not code.separate:
         return SoftmaxCriterion.of(code, n_replicas, like)
     return LogCriterion()

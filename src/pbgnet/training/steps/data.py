@@ -1,4 +1,4 @@
-"""Prepared examples and their signs, and the ways training walks through them."""
+"""Prepared examples and their signs, and the ways in which training iterates over them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,10 +13,10 @@ from pbgnet.training.steps.augmentation import AugmentedImages
 from pbgnet.training.steps.shuffling import STRIDE, FoldPools, permuted, scramble, streams
 
 SORTED_ROWS = 1 << 17
-"""From so many rows on the order of an epoch is not sorted but computed place by place."""
+"""From this many rows on, the order of an epoch is not sorted but computed place by place."""
 
 STRETCH_PLACES = {"cpu": 1 << 17, "cuda": 1 << 24}
-"""Places of an epoch, of all replicas together, whose rows are told at a time where they are computed."""
+"""Places of an epoch, over all replicas, whose rows are computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class TrainingData:
     y : Tensor, shape (n,) or (n, r)
         Signs -1 and 1 that the outputs should have.
     weight : Tensor, shape (n,), or None
-        What the loss of each example is multiplied by; the linear loss does not look at it.
+        Factor of the loss of each example; the linear loss ignores it.
     pools : Tensor, int64, shape (R, p), or None
-        The examples of each of R replicas, where they have different ones of the same table. Then all below
-        is about those p.
+        The examples of each of R replicas, if they have different ones from the same table. Then everything
+        below is about these p examples.
     """
 
     rows: PreparedRows
@@ -58,7 +58,7 @@ class TrainingData:
 
     @property
     def patches(self) -> PatchShape | None:
-        """How rows that are images are cut."""
+        """How images are cut."""
         return self.rows.patches if isinstance(self.rows, PatchRows) else None
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class TrainingData:
         return replace(self, pools=shuffled[:, :count]), replace(self, pools=shuffled[:, count:])
 
     def chunks(self, size: int) -> Iterator["TrainingData"]:
-        """Walk through all examples in order, `size` at a time; those of pools come as (R, size, d)."""
+        """Iterate over all examples in order, `size` at a time; those of pools have shape (R, size, d)."""
         if size >= len(self) and self.pools is None:
             yield self
             return
@@ -105,20 +105,20 @@ class TrainingData:
 class Batches:
     """Mini-batches for R replicas, each shuffled by its own seed.
 
-    An epoch is `n // size` full batches of a new permutation (all rows in one batch if there are
-    fewer); the rows left over are others in every epoch. The permutation is a function of seed and
-    epoch alone: a replica sees the same batches alone, among others, on a CPU and on a GPU.
+    An epoch is `n // size` full batches of a new permutation (all rows in one batch if there are fewer). The
+    rows left over differ from epoch to epoch. The permutation only depends on seed and epoch: a replica sees
+    the same batches alone, among others, on a CPU and on a GPU.
 
     From `SORTED_ROWS` rows on, and for pools of very many rows, places are mapped one by one
-    (`pbgnet.training.steps.shuffling`), a stretch of steps at a time; fewer rows are sorted by random keys.
+    (`pbgnet.training.steps.shuffling`), for several steps at a time; fewer rows are sorted by random keys.
     """
 
     data: TrainingData
     batch_size: int
     seeds: Tensor  # int64, shape (R,), on the device of the data
-    # The rows each replica is trained on, listed, int64 of shape (R, p), or by their fold; all unless given.
+    # The rows each replica is trained on, listed, int64 of shape (R, p), or by their fold; by default all.
     pools: Tensor | FoldPools | None = None
-    augmented: AugmentedImages | None = None  # what is shown instead of the rows of the data
+    augmented: AugmentedImages | None = None  # shown instead of the rows of the data
 
     @property
     def n_rows(self) -> int:
@@ -142,14 +142,14 @@ class Batches:
 
     @property
     def stretch(self) -> int:
-        """Number of steps whose rows are best told at a time."""
+        """Number of steps whose rows are best computed at a time."""
         if not self._is_mapped:
             return len(self)
         places = STRETCH_PLACES["cuda" if self.seeds.is_cuda else "cpu"]
         return min(len(self), max(1, places // (len(self.seeds) * self.size)))
 
     def order(self, epoch: int, first: int = 0, last: int | None = None) -> Tensor:
-        """Return the rows of some batches of an epoch, of all unless said, shape (batches, R, size)."""
+        """Return the rows of some batches of an epoch, by default all, shape (batches, R, size)."""
         last = len(self) if last is None else last
         begin, end = first * self.size, last * self.size
         if isinstance(self.pools, FoldPools):
@@ -174,7 +174,7 @@ class Batches:
         )
 
     def weights_at(self, index: Tensor) -> Tensor | None:
-        """Return the weights (R, b) of indices (R, b), where examples have some."""
+        """Return the weights (R, b) of indices (R, b), if examples have weights."""
         return None if self.data.weight is None else self.data.weight[index]
 
     def take(self, replicas: Tensor) -> "Batches":
@@ -194,11 +194,11 @@ def _gathered(rows: PreparedRows, y: Tensor, index: Tensor) -> tuple[PreparedRow
 
 
 def _random_keys(seeds: Tensor, epoch: int, n: int) -> Tensor:
-    """Return 64 random bits per replica and row, shape (R, n), from a counter: no state, any device."""
-    counters = torch.arange(1, n + 1, device=seeds.device) * STRIDE  # wraps around, as it should
+    """Return 64 random bits per replica and row, shape (R, n), from a counter: stateless, on any device."""
+    counters = torch.arange(1, n + 1, device=seeds.device) * STRIDE  # wraps around on purpose
     return scramble(streams(seeds, epoch)[:, None] + counters)
 
 
 def _sorting(keys: Tensor) -> Tensor:
-    """Return the places that sort each row of keys, all different; on CPUs NumPy is several times faster."""
+    """Return the places that sort each row of keys, all different; on CPUs NumPy is several times as fast."""
     return torch.argsort(keys, dim=1) if keys.is_cuda else torch.from_numpy(np.argsort(keys.numpy(), axis=1))

@@ -18,13 +18,13 @@ from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
 from pbgnet.workers import current_workers
 
-# Numbers (examples x replicas x neurons x nodes) one chunk may hold at a time: enough to keep a device
-# busy; only the reference kernels really hold them all.
+# Numbers (examples x replicas x neurons x nodes) that one chunk may hold: enough to keep a device busy. Only
+# the reference kernels really hold them all.
 CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 28}
 NODES_EXPECTED = 16
 
-# On CPUs, threads and workers share so many pieces at least, none of fewer rows than these. How rows are
-# divided does not depend on how many threads and workers there are.
+# On CPUs, threads and workers share at least this many pieces, none with fewer rows than this. The division
+# does not depend on the number of threads and workers.
 N_PIECES, FEWEST_PIECE_ROWS = 8, 512
 
 Loss = Callable[..., Tensor]
@@ -32,7 +32,7 @@ Loss = Callable[..., Tensor]
 
 
 class Trainable(Protocol):
-    """What training needs of a network: its weights, and outputs for prepared rows."""
+    """What training needs from a network: its weights, and outputs for prepared rows."""
 
     @property
     def weights(self) -> Iterable[Tensor]:
@@ -40,7 +40,7 @@ class Trainable(Protocol):
 
     @property
     def capturable(self) -> bool:
-        """Whether a CUDA graph can hold `output`."""
+        """Whether a CUDA graph can contain `output`."""
 
     def generators(self) -> list[torch.Generator]:
         """Sources of the randomness in `output`."""
@@ -51,14 +51,14 @@ class Trainable(Protocol):
     def output_with_pullback(
         self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
     ) -> tuple[Tensor, Pullback]:
-        """Return outputs and what maps a gradient of them to those of the weights, own or others."""
+        """Return outputs and what maps a gradient of them to those of the weights, own or given."""
 
     def take(self, replicas: Tensor) -> Self:
         """Return a copy of some replicas."""
 
 
 def capturable(network: Trainable, data: TrainingData) -> bool:
-    """Whether a CUDA graph can hold what the network makes of the rows; workers wait for each other."""
+    """Whether a CUDA graph can contain the outputs for the rows; workers wait for each other."""
     alone = current_workers().size == 1
     return alone and data.y.is_cuda and network.capturable and not isinstance(data.rows, SparseRows)
 
@@ -73,11 +73,11 @@ class Gradients(NamedTuple):
 
     loss: Tensor
     by_weights: Sequence[Tensor]  # shapes (R, m, d)
-    by_learned: Sequence[Tensor] = ()  # in the parameters of the criterion, shapes (R,)
+    by_learned: Sequence[Tensor] = ()  # with respect to the parameters of the criterion, shapes (R,)
 
     @classmethod
     def joined(cls, parts: "Sequence[Gradients]") -> "Gradients":
-        """Put the replicas of several parts side by side."""
+        """Concatenate the replicas of several parts."""
         if len(parts) == 1:
             return parts[0]
         losses, weights, learned = zip(*parts, strict=True)
@@ -130,7 +130,7 @@ def empirical_means(network: Trainable, data: TrainingData, *losses: Loss) -> Te
 
 @torch.no_grad()
 def criterion_mean(network: Trainable, data: TrainingData, criterion: Criterion) -> Tensor:
-    """Mean loss by a criterion over all rows, which count alike: float64, shape (R,)."""
+    """Mean loss of a criterion over all rows, which count equally: float64, shape (R,)."""
     portion = _portion(network, data)
 
     def mean_of(part: TrainingData) -> list[Tensor]:
@@ -149,7 +149,7 @@ def criterion_mean(network: Trainable, data: TrainingData, criterion: Criterion)
 
 
 def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, list[Tensor]]:
-    """Mean linear loss over all rows and outputs (R,), and its gradient in every weight matrix."""
+    """Mean linear loss over all rows and outputs (R,), and its gradient for every weight matrix."""
     weights = [weight.detach() for weight in network.weights]
     portion = _portion(network, data)
 
@@ -172,7 +172,7 @@ def loss_and_gradients(network: Trainable, data: TrainingData) -> tuple[Tensor, 
 def _begun(
     means: Sequence[Tensor], part: TrainingData, portion: Portion
 ) -> Iterator[tuple[TrainingData, float]]:
-    """Begin means over a part of the rows, and walk through it as the memory allows, with the shares."""
+    """Begin means over a part of the rows, and iterate over it as memory allows, with the shares."""
     for mean in means:
         mean.zero_()
     for chunk in part.chunks(portion.size):
@@ -185,7 +185,7 @@ def _mean_over_rows(
     data: TrainingData,
     like: Sequence[Tensor],
 ) -> list[Tensor]:
-    """Return the mean of what is computed of rows, the same for any number of threads and workers.
+    """Return the mean of what is computed for rows, the same for any number of threads and workers.
 
     Random outputs are computed in order, by every worker.
     """
@@ -209,12 +209,12 @@ def _n_replicas(network: Trainable) -> int:
 
 
 def _chunk_rows(network: Trainable, data: TrainingData) -> int:
-    """Return how many rows are evaluated at a time, which depends on network and kind of device alone."""
+    """Return how many rows are evaluated at a time; it only depends on the network and the kind of device."""
     weights = list(network.weights)
-    # A convolution has more neurons than rows of weights; what reads them knows.
+    # A convolution has more neurons than rows of weights; its rows know how many.
     widest = max([w.shape[-2] for w in weights] + [w.shape[-1] - 1 for w in weights[1:]])
     numbers = CHUNK_NUMBERS.get(data.y.device.type, CHUNK_NUMBERS["cpu"])
-    # Where each replica has examples of its own, these are copied for every one of them.
+    # If each replica has its own examples, they are copied for each of them.
     per_example = max(widest * NODES_EXPECTED, 0 if data.pools is None else data.rows.shape[-1])
     return max(1, numbers // (_n_replicas(network) * per_example))
 
@@ -225,5 +225,5 @@ def _portion(network: Trainable, data: TrainingData) -> Portion:
 
 @functools.lru_cache(maxsize=64)
 def _row_portion(size: int, device: torch.device) -> Portion:
-    """The same object for the same work: what one evaluation learns about the memory, the next knows."""
+    """The same object for the same work, which keeps what one evaluation learns about memory."""
     return Portion(size, "rows")

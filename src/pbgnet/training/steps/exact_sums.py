@@ -1,20 +1,21 @@
-"""Sums of losses and gradients that are the same to the last bit, however the work is shared out.
+"""Sums of losses and gradients that are the same to the last bit, however the work is divided.
 
-The sum of floating-point numbers depends on their order, and so on how many threads and workers there are.
-Here the work is divided into pieces that depend on the work alone; each is computed on one thread, its share
-of the mean is rounded to a multiple of `2^-b`, and these are added as whole numbers, whose sum has no order.
+A floating-point sum depends on the order of its terms, and so on the number of threads and workers. Here the
+work is divided into pieces that only depend on the work itself. Each is computed on one thread, its share of
+the mean is rounded to a multiple of `2^-b`, and these are added as whole numbers, whose sum does not depend
+on the order.
 
 **It cannot overflow.** A piece adds `round(s_k x_k 2^b)`, with the share `s_k` of its rows among all and
-`|x_k| <= 2^(62 - b)`. The shares add up to 1, so that the sum of K pieces is in absolute value at most
-`2^62 (1 + 2^-51) + K / 2`, where the first bracket is what rounding a share and its product costs: below
-`2^63` for up to `2^62` pieces. A part of the sum is no larger.
+`|x_k| <= 2^(62 - b)`. The shares sum to 1, so the sum of K pieces is in absolute value at most
+`2^62 (1 + 2^-51) + K / 2`, where the first bracket covers rounding a share and its product: below `2^63` for
+up to `2^62` pieces. Partial sums are no larger.
 
-**What it loses.** A piece errs by half a unit, so that a mean over K pieces errs by at most `K 2^-(b + 1)`:
-with gradients in single precision, b = 40, half of 10^-12 for each piece; with losses in double precision,
-b = 50.
+**What it loses.** The error of a piece is half a unit, so the error of a mean over K pieces is at most
+`K 2^-(b + 1)`: with gradients in single precision, b = 40, half of 10^-12 for each piece; with losses in
+double precision, b = 50.
 
-**What does not fit**, because it is larger than `2^(62 - b)` (4 million, or 4096) or is not a number, makes
-all sums of its replica NaN: its training has diverged.
+**What does not fit**, because it is larger than `2^(62 - b)` (4 million, or 4096) or not a number, makes all
+sums of its replica NaN: its training has diverged.
 """
 
 import math
@@ -36,7 +37,7 @@ Piece = TypeVar("Piece")
 class ExactSum:
     """Sums of several tensors of shapes (R, ...), of these shapes and types, as whole numbers.
 
-    The number of values that did not fit is kept along with them, for each replica.
+    For each replica, the number of values that did not fit is kept too.
     """
 
     def __init__(self, like: Sequence[Tensor]) -> None:
@@ -74,17 +75,17 @@ def mean_of_pieces(
     like: Sequence[Tensor],
     operations: float,
 ) -> list[Tensor]:
-    """Return the mean of what is computed of pieces that have shares, over all threads and workers.
+    """Return the mean of what is computed for pieces with shares, over all threads and workers.
 
     Parameters
     ----------
     compute : callable
-        Maps a piece to tensors like those given; on any thread, several at a time.
+        Maps a piece to tensors like those given; called on any thread, several at a time.
     pieces : sequence of (piece, share)
         The same for all workers; the shares add up to 1.
     like : sequence of Tensor, shapes (R, ...), float32 or float64
     operations : float
-        About how many all pieces take together.
+        Approximate number of operations for all pieces.
     """
     workers = current_workers()
 
@@ -104,5 +105,5 @@ def mean_of_pieces(
 
 
 def equal_pieces(n: int, size: int) -> list[tuple[slice, float]]:
-    """Divide n rows into pieces of at most `size`, in order, and say which share of the rows each has."""
+    """Divide n rows into pieces of at most `size`, in order, with the share of the rows in each."""
     return [(slice(low, low + size), min(size, n - low) / n) for low in range(0, n, size)]

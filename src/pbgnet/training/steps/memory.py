@@ -1,4 +1,4 @@
-"""What to do when memory runs out: take less at a time, say so once, go on."""
+"""What to do when memory runs out: process less at a time, warn once, continue."""
 
 import warnings
 from collections.abc import Callable
@@ -11,7 +11,7 @@ CPU_MESSAGES = ("can't allocate memory", "not enough memory")
 
 
 class Portion:
-    """How much is handled at a time; halved whenever memory runs out."""
+    """How much is processed at a time; halved whenever memory runs out."""
 
     def __init__(self, size: int, what: str) -> None:
         self.size = max(1, size)  # the present number
@@ -19,9 +19,9 @@ class Portion:
         self._told = False
 
     def attempt(self, run: Callable[[], None]) -> None:
-        """Call `run`, again with half the size whenever memory runs out; it must start anew each time.
+        """Call `run`, again with half the size whenever memory runs out; it must start over each time.
 
-        In the recording of a CUDA graph nothing can be tried again: that is left to whoever records.
+        While a CUDA graph is recorded nothing can be tried again; that is left to the caller.
         """
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             return run()

@@ -62,7 +62,7 @@ class Objective(ABC):
 
     def slopes_at(self, loss: Tensor, weights: Sequence[Tensor]) -> Slopes:
         """Return all partial derivatives at a loss and at the penalty of the weights."""
-        # A linear objective does not look at the penalty: anything of its shape will do.
+        # A linear objective ignores the penalty: anything of its shape will do.
         return self.slopes(loss, loss if self.is_linear else self.penalty(weights))
 
     def value_and_slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Slopes]:
@@ -81,7 +81,7 @@ class Objective(ABC):
         """Return the objective of some replicas."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         chosen = {name: value[replicas] for name, value in own.items() if isinstance(value, Tensor)}
-        # An anchor may be one for all.
+        # There may be one anchor for all replicas.
         anchors = [u[replicas] if len(u) > 1 else u for u in self.anchors]
         return dataclasses.replace(self, anchors=anchors, **chosen)
 
@@ -120,7 +120,7 @@ class _Divergence(Objective):
 
     n: int  # examples the bound counts
     delta: float  # its failure probability
-    n_positions: int = field(default=1, kw_only=True)  # of each row of weights of the first layer
+    n_positions: int = field(default=1, kw_only=True)  # of each row of first-layer weights
 
     def multiplicities(self) -> list[float]:
         """How often the tree repeats each row of a layer: the product of the widths above, and positions."""
@@ -134,7 +134,7 @@ class Seeger(_Divergence):
     constant: str = "maurer"
 
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
-        """The bound; where the loss has left [0, 1] by rounding, at its end."""
+        """The bound; if rounding has moved the loss out of [0, 1], at the end of that interval."""
         return self.value_and_slopes(loss, penalty)[0]
 
     def slopes(self, loss: Tensor, penalty: Tensor) -> Slopes:
@@ -142,7 +142,7 @@ class Seeger(_Divergence):
         return self.value_and_slopes(loss, penalty)[1]
 
     def value_and_slopes(self, loss: Tensor, penalty: Tensor) -> tuple[Tensor, Slopes]:
-        """The bound and its slopes, in one kernel: on a GPU, Newton's method on tensors is 500 of them."""
+        """The bound and its slopes, in one kernel: on a GPU, Newton's method on tensors needs 500."""
         kernel = find_kernel("step", loss.device)
         log_factor = _log_factor(self.n, self.delta, self.constant)
         bound, *slopes = kernel.seeger_bound(loss, penalty, log_factor, self.n)
@@ -151,7 +151,7 @@ class Seeger(_Divergence):
 
 @dataclass(frozen=True)
 class FixedTradeOff(_Divergence):
-    """`C loss + divergence / n`: what minimising Catoni's bound for a fixed C amounts to (Eq. 5)."""
+    """`C loss + divergence / n`, whose minimiser is that of Catoni's bound for a fixed C (Eq. 5)."""
 
     is_linear: ClassVar[bool] = True
 
@@ -171,10 +171,10 @@ class Catoni(_Divergence):
     """Catoni's bound with a C per replica that is learned along with the weights (Eq. 19)."""
 
     log_c: Tensor  # shape (R,); training changes it in place
-    constant: str = "maurer"  # what makes the bound hold for all C at once
+    constant: str = "maurer"  # makes the bound hold for all C simultaneously
 
     def value(self, loss: Tensor, penalty: Tensor) -> Tensor:
-        """The bound at the present C."""
+        """The bound at the current C."""
         return differentiable.catoni_bound(
             loss, penalty, self.n, self.delta, self.log_c.exp(), self.constant, validate_args=False
         )

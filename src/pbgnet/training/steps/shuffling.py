@@ -1,6 +1,6 @@
-"""Orders of very many rows, computed where they are needed: nothing of their length is kept or sorted.
+"""Permutations of very many rows, computed where needed: nothing of their length is stored or sorted.
 
-A keyed bijection tells for every place of an order which row stands there, on every device the same.
+A keyed bijection gives the row at every place of a permutation, the same on every device.
 """
 
 from dataclasses import dataclass
@@ -28,19 +28,19 @@ def streams(seeds: Tensor, epoch: int) -> Tensor:
 
 
 def permuted(places: Tensor, keys: Tensor, counts: int | Tensor, most: int | None = None) -> Tensor:
-    """Map the numbers 0, ..., count - 1 one to one to themselves, at random by a key.
+    """Permute the numbers 0, ..., count - 1 at random, by a key.
 
     Parameters
     ----------
     places : Tensor of int64
         Numbers below the count.
     keys : Tensor of int64
-        Random bits that tell one permutation from another, broadcast against the places; `scramble` makes
-        some of any number. Keys that follow each other would give orders that are alike.
+        Random bits that distinguish permutations, broadcast against the places; `scramble` makes them from
+        any numbers. Consecutive keys would give similar permutations.
     counts : int or Tensor of int64
-        How many numbers are permuted, broadcast as well.
+        How many numbers are permuted; broadcasts too.
     most : int, optional
-        The largest count, where they differ.
+        The largest count, if they differ.
 
     Examples
     --------
@@ -56,22 +56,22 @@ def permuted(places: Tensor, keys: Tensor, counts: int | Tensor, most: int | Non
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:
-    """Shift the bits of signed integers as those of unsigned ones."""
+    """Shift the bits of signed integers like those of unsigned ones."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Very many rows in blocks of consecutive ones, each divided into the same folds at random.
+    """Very many rows in consecutive blocks, each divided at random into the same folds.
 
     Attributes
     ----------
     n_rows, n_folds : int
     seed : int
-        Of the folds, and of the order of the blocks.
+        Seed of the folds, and of the order of the blocks.
     n_blocks : int
-        As equal as can be. One, where rows can be read at any place as fast; more, where they come from a
-        disk: then an epoch visits the blocks in random order, and shuffles the rows of a few of them,
+        Blocks of nearly equal size. One, if rows can be read equally fast at any place; more, if they come
+        from a disk. Then an epoch visits the blocks in random order, and shuffles the rows of a few of them,
         `together`, among each other.
     together : int
 
@@ -92,12 +92,12 @@ class RowBlocks:
 
     @property
     def n_each(self) -> int:
-        """Rows of a block outside of a fold, of those that every block and fold has: a few are left out."""
+        """Rows of a block outside a fold, the same number for every block and fold: a few are left out."""
         return self.n_rows // self.n_blocks - -(-self._longest // self.n_folds)
 
     @property
     def n_pool(self) -> int:
-        """Rows outside of a fold."""
+        """Rows outside a fold."""
         return self.n_each * self.n_blocks
 
     @property
@@ -121,9 +121,9 @@ class RowBlocks:
         Parameters
         ----------
         seeds : Tensor of int64, shape (R,)
-            Of the order of each replica; blocks follow each other in the same way for all of them.
+            Seed of the order of each replica; blocks follow each other in the same order for all of them.
         without : Tensor of int64, shape (R,)
-            The fold each of them does not see.
+            The fold that each of them does not see.
         epoch, first, last : int
         """
         places = torch.arange(first, last, device=seeds.device)
@@ -141,7 +141,7 @@ class RowBlocks:
         return permuted(blocks, streams(torch.tensor(self.seed, device=device), epoch), self.n_blocks)
 
     def _rows(self, block: Tensor, place: Tensor, without: Tensor) -> Tensor:
-        """Return the rows at places among those of a block that are outside of a fold."""
+        """Return the rows at places among those of a block that are outside a fold."""
         begin = torch.div(block * self.n_rows, self.n_blocks, rounding_mode="floor")
         end = torch.div((block + 1) * self.n_rows, self.n_blocks, rounding_mode="floor")
         count = end - begin

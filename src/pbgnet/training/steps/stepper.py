@@ -1,7 +1,7 @@
-"""One training step for R networks, free of waiting: as it is on CPUs, in a CUDA graph on GPUs.
+"""One training step for R networks that never waits for the device: eager on CPUs, a CUDA graph on GPUs.
 
-Everything a step reads or changes stands in tensors on the device, the number of the step
-included, so that the same code runs eagerly or is captured once and replayed.
+Everything that a step reads or changes is in tensors on the device, including the number of the step, so that
+the same code runs eagerly or is captured once and replayed.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,15 +19,15 @@ from pbgnet.training.steps.exact_sums import equal_pieces, mean_of_pieces
 from pbgnet.training.steps.memory import Portion
 from pbgnet.training.steps.objectives import Objective
 
-# Steps in a CUDA graph: threads that train side by side take turns in Python, so each should seldom need it.
+# Steps in a CUDA graph: threads that train side by side take turns in Python, so each should need it rarely.
 STEPS_PER_GRAPH = range(12, 25)
 
-# A batch of so many rows or more is divided into lanes, which threads and workers share.
+# A batch of at least this many rows is divided into lanes, which threads and workers share.
 N_LANES, FEWEST_LANE_ROWS = 8, 256
 
 
 def graph_sizes(n_steps: int) -> list[int]:
-    """Divide the steps of an epoch between CUDA graphs, all alike if that can be: each kind is recorded."""
+    """Divide the steps of an epoch between CUDA graphs, equally if possible: each length is recorded once."""
     size = max(STEPS_PER_GRAPH, key=lambda size: (n_steps % size == 0, size))
     whole, rest = divmod(n_steps, size)
     return [size] * whole + [rest] * bool(rest)
@@ -36,8 +36,8 @@ def graph_sizes(n_steps: int) -> list[int]:
 class Stepper:
     """Adam on mini-batches for R networks side by side, whose weights are changed in place.
 
-    `running` is the loss to begin the running average with, float64 of shape (R,); the portion says how many
-    replicas go through the network at a time; the criterion judges the outputs on a batch.
+    `running` is the initial value of the running average of the loss, float64 of shape (R,). The portion is
+    the number of replicas that go through the network at a time. The criterion judges the outputs on a batch.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Stepper:
         self.rate = torch.zeros_like(running)
         self.total = torch.zeros_like(running)
         self.adam = ReplicaAdam(self.weights, objective.anchors, objective.multiplicities())
-        # Parameters of the objective and of the criterion, seen as matrices that nothing pulls.
+        # Parameters of the objective and of the criterion, as matrices without a penalty.
         learned = [p.detach()[:, None, None] for p in (*objective.learned(), *criterion.learned())]
         self.learning = [ReplicaAdam([p], [torch.zeros_like(p)], [0.0]) for p in learned]
         self._ones = torch.ones_like(running)
-        # Position in the epoch and steps since the beginning: views of one tensor, counted up together.
+        # Position in the epoch and steps since the beginning: views of one tensor, incremented together.
         self._counters = torch.zeros(2, dtype=torch.int64, device=running.device)
         self._position, self._n_steps = self._counters[:1], self._counters[1:]
         stretch = batches.stretch
@@ -72,11 +72,11 @@ class Stepper:
             stretch, len(running), batches.size, dtype=torch.int64, device=running.device
         )
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
-        # Graphs that run one after the other, and leave nothing behind, may use the same memory.
+        # Graphs that run one after the other, and keep nothing, may use the same memory.
         self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
-        # By the batch alone: the result must not depend on the number of threads and workers.
+        # Only by the batch: the result must not depend on the number of threads and workers.
         self._has_lanes = batches.size >= N_LANES * FEWEST_LANE_ROWS and not network.generators()
-        # The running average looks back about half an epoch.
+        # The running average covers about half an epoch.
         self._horizon = min(1.0, 2.0 / len(batches))
 
     def epoch(
@@ -87,11 +87,11 @@ class Stepper:
         pace: Sequence[float],
         before_step: Callable[[], None] = lambda: None,
     ) -> Tensor:
-        """Train for the epoch of a number, which tells its permutation; return its mean loss, shape (R,).
+        """Train for one epoch, whose number determines its permutation; return its mean loss, shape (R,).
 
-        A learning rate of 0 keeps a replica where it is; in each step the ramp weighs the penalty and the
-        pace the rate. Where `state` stands in the middle of an epoch, the rest of it is trained.
-        `before_step` is called before every step, but for those in a CUDA graph.
+        A learning rate of 0 leaves a replica unchanged. In each step the ramp is the weight of the penalty
+        and the pace that of the rate. If `state` is in the middle of an epoch, the rest of it is trained.
+        `before_step` is called before every step, except for those in a CUDA graph.
         """
         self.batches.begin(number)
         self.rate.copy_(rate)
@@ -116,7 +116,7 @@ class Stepper:
         return self.total / len(self.batches)
 
     def take(self, replicas: Tensor) -> "Stepper":
-        """Go on with some of the replicas."""
+        """Continue with some of the replicas."""
         other = Stepper(
             self.network.take(replicas),
             self.batches.take(replicas),
@@ -147,7 +147,7 @@ class Stepper:
             adam.step([slope[:, None, None]], rate, scale, self._ones, self._n_steps)
 
     def _gradients(self, index: Tensor) -> Gradients:
-        """Loss and gradients of each replica on its batch; large ones are shared out, in lanes."""
+        """Loss and gradients of each replica on its batch; large batches are divided into lanes."""
         if not self._has_lanes:
             return self._gradients_on(index)
         size = -(-index.shape[1] // N_LANES)
@@ -163,7 +163,7 @@ class Stepper:
         return Gradients(loss, rest[len(learned) :], rest[: len(learned)])
 
     def _gradients_on(self, index: Tensor) -> Gradients:
-        """Those on rows of an index (R, b); nothing is changed, so it can be repeated."""
+        """Loss and gradients on rows of an index (R, b); nothing is changed, so it can be repeated."""
         found: list[Gradients] = []
 
         def run() -> None:
@@ -186,7 +186,7 @@ class Stepper:
         return self._graphs[n_steps]
 
     def _capture(self, n_steps: int) -> None:
-        """Record some steps; those that warm up the kernels are undone, also where memory runs out."""
+        """Record some steps; those that warm up the kernels are undone, even if memory runs out."""
         state = self.state()
         kept = [tensor.clone() for tensor in state]
         try:
@@ -203,7 +203,7 @@ class Stepper:
 
     def _warm_up(self) -> None:
         for _ in range(0 if self._graphs else 2):
-            self._position.zero_()  # an epoch may have one step only
+            self._position.zero_()  # an epoch may have only one step
             self._step()
 
     def _take_steps(self, count: int) -> None:
@@ -211,7 +211,7 @@ class Stepper:
             self._step()
 
     def state(self) -> list[Tensor]:
-        """Return every tensor that a step changes, itself: training goes on at what is copied into them."""
+        """Return all tensors that a step changes; copying values into them restores a state."""
         optimisers = [self.adam, *self.learning]
         moments = [t for adam in optimisers for t in (*adam.parameters, *adam.first, *adam.second)]
         return [*moments, self.running, self.total, self._counters]

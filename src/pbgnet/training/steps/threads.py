@@ -9,12 +9,12 @@ from pbgnet.training.steps.evaluation import Trainable
 
 
 def threads_for_steps(network: Trainable, batches: Batches) -> AbstractContextManager[None]:
-    """Return a context for the steps of an epoch, which have one thread where they are small, on a CPU."""
+    """Return a context for the steps of an epoch; on a CPU, small steps use one thread."""
     return nullcontext() if batches.seeds.is_cuda else threads_for(_multiplications(network, batches))
 
 
 def _multiplications(network: Trainable, batches: Batches) -> int:
-    """Return about how many a step takes, of all replicas together; a look-up counts as one."""
+    """Return the approximate number of operations of a step, for all replicas; a look-up counts as one."""
     first, *rest = network.weights
     rows = batches.data.rows
     per_neuron = rows.codes.shape[-1] if isinstance(rows, BinnedRows) else first.shape[-1]

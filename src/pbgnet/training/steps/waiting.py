@@ -1,15 +1,16 @@
-"""Waiting for a GPU without standing in the way of other threads."""
+"""Waiting for a GPU without blocking other threads."""
 
 import torch
 from torch import Tensor
 
 
 def wait_for(tensor: Tensor) -> Tensor:
-    """Return a tensor once it and all that was launched before are computed; the thread sleeps until then.
+    """Return a tensor once it and everything launched before is computed; the thread sleeps until then.
 
-    To be called before a number is read that takes a while. Where it is not computed yet, ``tensor.cpu()`` or
-    ``bool(tensor)`` waits inside the driver, and calls of other threads have to get past it there: next to
-    three such readers it took thirty times as long to instantiate a graph, and next to more it did not end.
+    Call it before reading a number that takes a while to compute. Otherwise
+    ``tensor.cpu()`` or ``bool(tensor)`` waits inside the driver, and blocks calls of other threads there:
+    next to three such readers, instantiating a graph took thirty times as long, and next to more it did not
+    finish.
     """
     if tensor.is_cuda:
         done = torch.cuda.Event(blocking=True)
