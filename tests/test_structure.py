@@ -59,6 +59,7 @@ FOUNDATIONS = {
     "choices",
     "exceptions",
     "files",
+    "memory",
     "records",
     "stages",
     "table_files",

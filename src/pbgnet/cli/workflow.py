@@ -16,6 +16,7 @@ from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, check_finite, some
 from pbgnet.cli.tested import measure_test_set
 from pbgnet.exceptions import LabelError, OptionError
+from pbgnet.memory import release_free_memory
 from pbgnet.stages import listening
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def _fit(
     classifier = kind(**parameters)
     pipeline: Any = make_certified_pipeline(classifier, preprocessor=preprocessor)
     pipeline.fit(X, y, prior_rows=prior_rows, groups=groups)
+    release_free_memory()
     return pipeline, pipeline.certified_model_, pipeline.history_
 
 

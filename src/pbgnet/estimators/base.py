@@ -39,6 +39,7 @@ from pbgnet.estimators.learning import ImageShape, flat_images, in_encoding, rea
 from pbgnet.estimators.predictor import CertifiedPredictor
 from pbgnet.estimators.table_labels import check_labels, classes_of
 from pbgnet.exceptions import DomainError, DtypeError
+from pbgnet.memory import release_free_memory
 from pbgnet.networks import AggregatedNetwork, TanhNetwork, make_code, prepare_rows
 from pbgnet.preprocessing import TablePreprocessor, column_names, is_source, take_rows
 from pbgnet.stages import announce
@@ -276,6 +277,8 @@ class CertifiedClassifier(CertifiedPredictor):
         announce("training")
         result = self._learn(table, seeds[1:])
         announce("certifying")
+        if is_source(table.rows.X):
+            release_free_memory()  # what training needed
         if isinstance(result.prior_choice, EnsembleChoice):
             table = in_encoding(table, result.prior_choice.encoding)
         if table.inputs.temperature is not None:

@@ -26,7 +26,8 @@ from pbgnet.estimators.held_out_pipeline import HeldOutPipeline
 from pbgnet.estimators.pbgnet_classifier import PBGNetClassifier
 from pbgnet.estimators.predictor import CertifiedPredictor, TakesTables
 from pbgnet.exceptions import DtypeError, OptionError
-from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, take_rows
+from pbgnet.memory import release_free_memory
+from pbgnet.preprocessing import TablePreprocessor, as_table, column_names, is_source, take_rows
 from pbgnet.stages import announce
 
 
@@ -143,6 +144,8 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         split = classifier.split_rows(rows, seeds, prior_rows, self._fraction(classifier))
         preprocessor = clone(self.preprocessor) if self.preprocessor is not None else TablePreprocessor()
         preprocessor.fit(take_rows(table, rows_to_fit(rows, split)))
+        if is_source(table):
+            release_free_memory()  # what learning the columns needed
         names = column_names(table)
         inputs = classifier.inputs_of(labels, names, preprocessor)
         prepared = PreparedTable(rows, inputs, split, read_groups(groups, table))

@@ -6,7 +6,14 @@ from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericC
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import parse_number, read_numbers, word_numbers
 from pbgnet.preprocessing.packed_words import PackedWords, unpack_arrow
-from pbgnet.preprocessing.parts import PART_ROWS, ColumnTable, column_parts, is_source
+from pbgnet.preprocessing.parts import (
+    PART_ROWS,
+    ColumnTable,
+    column_parts,
+    is_source,
+    kept_beside,
+    zeros_beside,
+)
 from pbgnet.preprocessing.table_preprocessor import TablePreprocessor
 from pbgnet.preprocessing.tables import (
     Column,
@@ -47,6 +54,7 @@ __all__ = [
     "is_frame",
     "is_missing",
     "is_source",
+    "kept_beside",
     "parse_number",
     "read_columns",
     "read_numbers",
@@ -54,4 +62,5 @@ __all__ = [
     "take_rows",
     "unpack_arrow",
     "word_numbers",
+    "zeros_beside",
 ]

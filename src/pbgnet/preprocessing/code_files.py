@@ -1,9 +1,10 @@
-"""Codes of tables that are larger than memory: kept in files without a name, and mapped from there.
+"""What tables larger than memory need of each row: kept in files without a name, and mapped from there.
 
 Such a file is gone with the last array that looks into it, however its process ends.
 """
 
 import errno
+import math
 import os
 import shutil
 import tempfile
@@ -22,6 +23,8 @@ HELD_BYTES = 64 * 2**20
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOENT)
 """What a folder says that cannot take a file: full, its user's share or limit reached, not there."""
+
+ZEROED_BYTES = 1 << 20
 
 GATHERED_ROWS = 1 << 16
 """Rows that are gathered from a file at a time."""
@@ -87,6 +90,52 @@ def gather_codes(codes: NDArray[Any], rows: Any, folder: Path | None = None) -> 
     places = np.flatnonzero(places) if places.dtype == np.bool_ else places
     blocks = (codes[places[k : k + GATHERED_ROWS]] for k in range(0, len(places), GATHERED_ROWS))
     return collect_codes(blocks, (len(places), codes.shape[1]), codes.dtype, folder)
+
+
+def mapped_zeros(shape: tuple[int, ...], dtype: Any, folder: Path | None = None) -> NDArray[Any]:
+    """Return zeros to write into: in memory if they are few, else mapped from a file of their own.
+
+    Unlike `collect_codes`, what is written goes to the file.
+
+    Raises
+    ------
+    CacheError
+        If the disk is too full.
+
+    Examples
+    --------
+    >>> from pbgnet.preprocessing.code_files import mapped_zeros
+    >>> mapped_zeros((2,), "uint8")
+    array([0, 0], dtype=uint8)
+    """
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    if n_bytes <= HELD_BYTES:
+        return np.zeros(shape, dtype=dtype)
+    place = Path(folder or tempfile.gettempdir())
+    with room_for(place, n_bytes), tempfile.TemporaryFile(dir=place) as file:
+        block = bytes(ZEROED_BYTES)
+        # Written now: a page that the disk has no room for later would end the process.
+        for start in range(0, n_bytes, ZEROED_BYTES):
+            file.write(memoryview(block)[: n_bytes - start])
+        file.flush()
+        return np.memmap(file, dtype=dtype, mode="r+", shape=shape).view(np.ndarray)
+
+
+def mapped_copy(values: NDArray[Any], folder: Path | None = None) -> NDArray[Any]:
+    """Return an array as it is if it is small, else a copy of it that is mapped from a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pbgnet.preprocessing.code_files import mapped_copy
+    >>> mapped_copy(np.arange(3))
+    array([0, 1, 2])
+    """
+    if values.nbytes <= HELD_BYTES:
+        return values
+    copied = mapped_zeros(values.shape, values.dtype, folder)
+    copied[:] = values
+    return copied
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pbgnet.preprocessing.code_files import mapped_copy, mapped_zeros
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.packed_words import PackedWords
 from pbgnet.preprocessing.tables import Column, read_columns
@@ -78,6 +80,21 @@ def _joined(parts: Sequence[Column]) -> Column:
 def is_source(table: Any) -> bool:
     """Whether a table is not held but read in batches."""
     return hasattr(table, "batches") and hasattr(table, "columns")
+
+
+def zeros_beside(table: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return zeros for something that there is one of for each row of a table.
+
+    Of a table that is not held they are not held either, if they are many: they are mapped from a file.
+    """
+    if not is_source(table):
+        return np.zeros(shape, dtype=dtype)
+    return mapped_zeros(shape, dtype, getattr(table, "cache_folder", None))
+
+
+def kept_beside(table: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """Return what there is one of for each row of a table; see `zeros_beside` for where it is kept."""
+    return mapped_copy(values, getattr(table, "cache_folder", None)) if is_source(table) else values
 
 
 def column_parts(table: Any, names: Sequence[str] | None = None) -> Iterator[ColumnTable]:

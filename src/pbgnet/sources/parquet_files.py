@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # What a column without any value becomes in a frame, which has no type for it.
 UNTYPED_WHERE_EMPTY = ("texts", "truth values", "times")
 
+# Of each column so many bytes are read at a time. Arrow would keep all that it has read of a file to its end.
+READ_BYTES = 1 << 18
+
 # The last eight bytes of a file: the length of its footer, and a mark.
 TAIL = 8
 
@@ -80,8 +83,11 @@ class ParquetFile:
         texts = [name for name in names if kind_of(self.schema.field(name).type) == "texts"]
         try:
             with damage_named(self.path), self.system.open_input_file(self.path) as file:
-                reader = parquet.ParquetFile(file, read_dictionary=texts)
+                reader = parquet.ParquetFile(
+                    file, read_dictionary=texts, pre_buffer=False, buffer_size=READ_BYTES
+                )
                 yield from reader.iter_batches(PART_ROWS, columns=list(names))
+            library("pyarrow", "Parquet files").default_memory_pool().release_unused()
             self.check_unchanged()  # also while it was read, for there may be no pass after this one
         except DamagedFileError:
             self.check_unchanged()  # then that is what is wrong

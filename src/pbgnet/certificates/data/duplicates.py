@@ -10,6 +10,9 @@ from pbgnet.certificates.data.row_hashes import to_single
 from pbgnet.exceptions import PriorLeakageError
 from pbgnet.preprocessing import column_parts, is_frame
 
+# So many rows are compared at a time.
+BLOCK = 1 << 16
+
 DUPLICATES_ADVICE = (
     "The certificate assumes that rows are independent draws. Independent draws can be equal when features "
     "take few values: keep those rows, because without them the bound would not hold. Remove a row only if "
@@ -74,12 +77,17 @@ def count_duplicates(fingerprints: NDArray[np.uint64], others: NDArray[np.uint64
     (2, 4)
     """
     ordered = np.sort(fingerprints)  # several times as fast as unique, which hashes
-    different = ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
-    if others is not None and others.size:
-        known = np.sort(others)
-        places = np.searchsorted(known, different)  # both sorted: faster than isin, which sorts them together
-        different = different[known[np.minimum(places, known.size - 1)] != different]
-    return int(fingerprints.size - different.size)
+    known = None if others is None or not others.size else np.sort(others)
+    n_alone = 0
+    for start in range(0, ordered.size, BLOCK):
+        block = ordered[start : start + BLOCK]
+        begins = start == 0 or bool(ordered[start - 1] != block[0])
+        different = block[np.append(begins, block[1:] != block[:-1])]
+        if known is not None:  # both sorted: faster than isin, which sorts them together
+            places = np.searchsorted(known, different)
+            different = different[known[np.minimum(places, known.size - 1)] != different]
+        n_alone += different.size
+    return int(fingerprints.size - n_alone)
 
 
 def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: str) -> None:

@@ -13,7 +13,7 @@ from pbgnet.certificates.data.indicators import target_values
 from pbgnet.certificates.data.labels import distinct_labels
 from pbgnet.certificates.data.table_facts import TableFacts
 from pbgnet.exceptions import ShapeError
-from pbgnet.preprocessing import count_rows
+from pbgnet.preprocessing import count_rows, kept_beside
 
 # So many rows are hashed at a time.
 BLOCK = 1 << 16
@@ -97,13 +97,13 @@ class LabelledRows:
         The fingerprint of the features comes first, then the label. Rows that are equal in both follow as
         they stand in the table; which of them is which makes no difference.
         """
-        order = np.argsort(self.fingerprints).astype(np.int64)
+        order = np.argsort(self.fingerprints).astype(np.int64, copy=False)
         ordered = self.fingerprints[order]
         repeats = np.append(False, ordered[1:] == ordered[:-1])
         alike = repeats | np.append(repeats[1:], False)  # few rows as a rule, which are sorted again
         rows = order[alike]
         order[alike] = rows[np.lexsort((rows, self._label_ranks[1][rows], ordered[alike]))]
-        return order
+        return kept_beside(self.X, order)
 
     @functools.cached_property
     def set_fingerprint(self) -> bytes:
@@ -117,10 +117,11 @@ class LabelledRows:
         return digest.digest()
 
     @functools.cached_property
-    def _label_ranks(self) -> tuple[list[str], NDArray[np.int32]]:
+    def _label_ranks(self) -> tuple[list[str], NDArray[np.integer[Any]]]:
         """The different labels, sorted as Python writes them, and the place of each row's among them."""
         labels, places = distinct_labels(self.labels)
         written = [ascii(label) for label in labels]
         names = sorted(written)
         rank_of = {name: k for k, name in enumerate(names)}
-        return names, np.array([rank_of[name] for name in written], dtype=np.int32)[places]
+        ranks = np.array([rank_of[name] for name in written], dtype=np.min_scalar_type(len(names)))
+        return names, ranks[places]

@@ -39,7 +39,7 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
             "matrix of 0 and 1 to PBGNetMultilabelClassifier."
         )
     if values.dtype.kind in "OUT":
-        values = values.astype(object)
+        values = values.astype(object, copy=False)
         kinds = set(map(type, values))
         if all(issubclass(kind, str) for kind in kinds):
             return values

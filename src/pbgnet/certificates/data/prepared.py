@@ -15,6 +15,8 @@ from pbgnet.certificates.data.groups import Groups, GroupsRecord
 from pbgnet.certificates.data.inputs import Inputs
 from pbgnet.certificates.data.labelled_rows import LabelledRows
 from pbgnet.certificates.data.split import Split
+from pbgnet.memory import release_free_memory
+from pbgnet.preprocessing import is_source, kept_beside
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +89,15 @@ class PreparedTable:
     @functools.cached_property
     def features(self) -> Any:
         """All rows as numbers, float64; sparse matrices stay sparse, preprocessed rows are codes."""
-        return self.inputs.features(self.rows.X)
+        features = self.inputs.features(self.rows.X)
+        if is_source(self.rows.X):
+            release_free_memory()  # what reading needed
+        return features
 
     @functools.cached_property
     def truth(self) -> NDArray[np.int64]:
         """The place of each label among the classes; for several labels 0 and 1, shape (N, L)."""
-        return self.inputs.truth(self.labels)
+        return kept_beside(self.rows.X, self.inputs.truth(self.labels))
 
     @property
     def fingerprints(self) -> DataFingerprints:

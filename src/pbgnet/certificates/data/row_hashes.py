@@ -26,6 +26,9 @@ from pbgnet.validation import check_name
 # So many cells are stirred at a time: they stay in the cache of a core.
 BLOCK_CELLS = 1 << 14
 
+# The sums of so many rows are hashed at a time.
+HASHED_ROWS = 1 << 16
+
 Rounding = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 """From numbers, shape (k, n), and the places of their columns, shape (k,), to what they count as."""
 
@@ -75,22 +78,24 @@ def row_fingerprints(
     (True, False)
     """
     how = _rounding(rounding)
-    hashes: NDArray[np.uint64] = hash_rows(table_parts(X, columns), count_rows(X), [how])[0]
+    sums = np.zeros((1, count_rows(X)), dtype=np.uint64)
+    hashes: NDArray[np.uint64] = hash_rows(table_parts(X, columns), [how], sums)[0]
     return hashes if y is None else hashes + label_hashes(y, len(hashes))
 
 
 def hash_rows(
-    parts: Iterable[TablePart | SparsePart], n_rows: int, roundings: Sequence[Rounding]
+    parts: Iterable[TablePart | SparsePart], roundings: Sequence[Rounding], hashes: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
     """Return the hashes of the rows of a table that is walked through, for each rounding: shape (r, n).
+
+    They are written into the zeros given.
 
     Raises
     ------
     ShapeError
         If there are not so many rows.
     """
-    hashes = np.zeros((len(roundings), n_rows), dtype=np.uint64)
-    end = 0
+    n_rows, end = hashes.shape[1], 0
     for part in parts:
         start, end = end, end + part.n_rows
         if end <= n_rows:
@@ -98,7 +103,8 @@ def hash_rows(
     if end != n_rows:
         raise ShapeError(f"The table should have {n_rows} rows, but {end} were read.")
     for sums in hashes:
-        sums[:] = siphash(sums)
+        for start in range(0, n_rows, HASHED_ROWS):
+            sums[start : start + HASHED_ROWS] = siphash(sums[start : start + HASHED_ROWS])
     return hashes
 
 

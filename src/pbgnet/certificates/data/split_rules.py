@@ -119,7 +119,9 @@ def _draw(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
     count = min(max(1, round(_fraction(record) * n)), n - 1)
     words = np.frombuffer(rows.set_fingerprint, dtype="<u4").tolist()
     drawn = np.random.default_rng([int(record.seed or 0), *words]).permutation(n)[:count]
-    return np.sort(rows.canonical_order[drawn])
+    found = rows.canonical_order[drawn]
+    found.sort()
+    return found
 
 
 def _hashed(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:

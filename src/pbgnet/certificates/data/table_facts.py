@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.data.row_hashes import ROUNDINGS, hash_rows, label_hashes
 from pbgnet.certificates.data.walk import SparsePart, TablePart, WordCells, column_shape, table_parts
 from pbgnet.exceptions import DtypeError
-from pbgnet.preprocessing import count_rows
+from pbgnet.preprocessing import count_rows, zeros_beside
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -52,7 +52,8 @@ class TableFacts:
         """
         digest = FeaturesDigest()
         roundings = [ROUNDINGS[name] for name in ("exact", "float32", "six digits")]
-        exact, single, near = hash_rows(digest.along(table_parts(X, columns)), count_rows(X), roundings)
+        zeros = zeros_beside(X, (len(roundings), count_rows(X)), np.uint64)
+        exact, single, near = hash_rows(digest.along(table_parts(X, columns)), roundings, zeros)
         return cls(digest.finish(column_shape(X, columns)), exact, single, near)
 
     def labelled(self, y: ArrayLike | None) -> "TableFacts":

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pbgnet.memory import release_free_memory
 from pbgnet.networks import AggregatedNetwork, BinnedRows, Code, initial_weights
 from pbgnet.training.algorithms.ensemble_recipe import EnsembleChoice, EnsembleRecipe, Schedule, Setting
 from pbgnet.training.algorithms.held_answers import HeldAnswers, ask_held
@@ -94,6 +95,7 @@ def _choose_on_sample(
     (best,) = _best(tried, most=1)
     if journal.interrupted:
         return [best], tried, folds
+    release_free_memory()
     whole = recipe.of_everything(best.encoding)
     all_folds = _Folds.of(whole)
     return _train(whole, best.encoding, [best.setting], all_folds, journal), tried, all_folds
