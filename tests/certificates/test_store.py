@@ -524,6 +524,36 @@ def test_changed_answers_are_noticed_when_they_are_loaded(tmp_path):
     assert "answers stored" in failed(verify(folder, X, X[:, 0] > 8))
 
 
+def test_damaged_fingerprints_of_rows_beside_answers_are_named(tmp_path):
+    X = np.arange(20.0)[:, None]
+    folder = certify(lambda X: X[:, 0] > 9, X, X[:, 0] > 8).save(tmp_path / "certified")
+    path, rows = folder / "rows.safetensors", load_predictions(folder).rows.fingerprints.view(np.int64)
+    genuine = path.read_bytes()
+    assert len(genuine) < 8 * 20 + 200, "8 bytes a row"
+    for stored in (
+        {"row_fingerprints": torch.tensor(rows[1:])},
+        {"row_fingerprints": torch.tensor(rows[None])},
+        {"row_fingerprints": torch.tensor(rows), "more": torch.tensor(rows)},
+        {"other": torch.tensor(rows)},
+    ):
+        save_file(stored, path)
+        with pytest.raises(DamagedFileError, match=r"rows\.safetensors"):
+            load_predictions(folder)
+    path.write_bytes(genuine[:-1] + bytes([genuine[-1] ^ 1]))
+    with pytest.raises(DamagedFileError, match=r"a fingerprint of a row in rows\.safetensors was changed"):
+        load_predictions(folder)
+    assert failed(verify(folder, X, X[:, 0] > 8)) == {"row fingerprints", "data: rows"}
+    path.write_bytes(genuine)
+    answers = folder / "predictions.json"
+    answers.write_text(answers.read_text().replace('"feature_names": null', '"feature_names": ["a"]'))
+    with pytest.raises(DamagedFileError, match=r"names of the columns in predictions\.json were changed"):
+        load_predictions(folder)
+    assert failed(verify(folder, X, X[:, 0] > 8)) == {"answers stored"}
+    path.unlink()
+    with pytest.raises(DamagedFileError, match=r"rows\.safetensors"):
+        load_predictions(folder)
+
+
 def test_a_loaded_model_does_not_change_with_its_file(folder):
     loaded = load_model(folder)
     with open(folder / "model.safetensors", "r+b") as file:

@@ -36,6 +36,7 @@ def test_the_folder_holds_certificate_answers_and_report(run, data):
         "certificate.json",
         "predictions.json",
         "report.html",
+        "rows.safetensors",
         "table.json",
     }
     certificate = load_certified(out).certificate

@@ -117,6 +117,7 @@ def test_a_saved_folder_holds_certificate_and_answers(table, fitted, tmp_path):
         "certificate.json",
         "predictions.json",
         "report.html",
+        "rows.safetensors",
     ]
     alone = verify(tmp_path / "folder", X, y)
     assert alone.ok

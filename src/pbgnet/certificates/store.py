@@ -12,8 +12,10 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import save_file
+from torch import Tensor
 
 from pbgnet.certificates.classifier import CertifiedPredictions
 from pbgnet.certificates.data import Inputs, Split
@@ -22,6 +24,7 @@ from pbgnet.certificates.network import CertifiedModel
 from pbgnet.certificates.tensors import (
     LARGEST_HEADER,
     LARGEST_WEIGHTS,
+    ROW_FINGERPRINTS,
     build_network,
     largest_size,
     list_of,
@@ -43,13 +46,14 @@ CERTIFICATE = "certificate.json"
 WEIGHTS = "model.safetensors"
 PREPROCESSING = "preprocessing.json"
 PREDICTIONS = "predictions.json"
+ROWS = "rows.safetensors"
 
 MOST_READINGS = 5
 """So often a folder is read again that is replaced at this very moment."""
 
 Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
 BESIDE = ("report.html", "about.json", "table.json", "test.json", "compared.json", "history.json")
-FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, *BESIDE)
+FOLDER_FILES = (CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, ROWS, *BESIDE)
 """Everything that is written for a model, by the command line as well: stale when the model is replaced."""
 
 
@@ -144,6 +148,8 @@ def save_predictions(
 ) -> Path:
     """Write a certificate and the answers it counts into a folder of its own, all or nothing.
 
+    The fingerprints of the rows take 8 bytes for each row of the table, in a file of their own.
+
     Parameters
     ----------
     certified : CertifiedPredictions
@@ -165,7 +171,7 @@ def save_predictions(
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     folder = save_predictions(certified, pathlib.Path(parent) / "certified")
     ...     sorted(path.name for path in folder.iterdir()), load_predictions(folder).labels.tolist()
-    (['certificate.json', 'predictions.json'], [True, False])
+    (['certificate.json', 'predictions.json', 'rows.safetensors'], [True, False])
     """
     with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
         write_predictions(certified, fresh)
@@ -183,6 +189,8 @@ def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
         )
     for name, text in ((PREDICTIONS, answers), (CERTIFICATE, certified.certificate.to_json())):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    _write_tensors({ROW_FINGERPRINTS: _as_signed(certified.rows.fingerprints)}, folder / ROWS)
+    _let_others_read(folder / ROWS)
 
 
 def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedPredictions:
@@ -248,7 +256,7 @@ def _read_one_version(
 def _standing_files(path: Path) -> list[tuple[int, ...] | None]:
     """Tell the files of a folder from those of another that takes its place."""
     found: list[tuple[int, ...] | None] = []
-    for name in (".", CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS):
+    for name in (".", CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, ROWS):
         try:
             status = os.stat(path / name)
         except OSError:
@@ -280,7 +288,7 @@ def _read_model(path: Path) -> CertifiedModel:
             list_of(tensors, "certified_rows", torch.int64),
             certificate.network.split,
         )
-        rows = list_of(tensors, "row_fingerprints", torch.int64).view(np.uint64)
+        rows = list_of(tensors, ROW_FINGERPRINTS, torch.int64).view(np.uint64)
         return CertifiedModel(network, certificate, inputs, split, rows, margins_of(tensors))
     except PBGNetError as error:
         raise DamagedFileError(f"{path / WEIGHTS} does not fit the rest of the model: {error}") from error
@@ -292,8 +300,20 @@ def _read_predictions(path: Path) -> CertifiedPredictions:
         raise DamagedFileError(
             f"{path} contains a network with its certificate; read it with pbgnet.load_model."
         )
+    tensors = read_tensors(path / ROWS, 8 * certificate.n_rows_total + LARGEST_HEADER)
+    if set(tensors) != {ROW_FINGERPRINTS}:
+        raise DamagedFileError(f"{path / ROWS} must contain {ROW_FINGERPRINTS} and nothing else.")
+    try:
+        rows = list_of(tensors, ROW_FINGERPRINTS, torch.int64).view(np.uint64)
+    except DamagedFileError as error:
+        raise DamagedFileError(f"{path / ROWS} is damaged: {error}") from error
+    if len(rows) != certificate.n_rows_total:
+        raise DamagedFileError(
+            f"{path / ROWS} does not match its certificate: it has {len(rows)} rows, but the table has "
+            f"{certificate.n_rows_total}."
+        )
     certified: CertifiedPredictions = read_json(
-        path / PREDICTIONS, lambda data: CertifiedPredictions.from_dict(data, certificate)
+        path / PREDICTIONS, lambda data: CertifiedPredictions.from_dict(data, certificate, rows)
     )
     if (certified.reference is not None) != isinstance(certificate.subject, DisagreementSubject):
         raise DamagedFileError(
@@ -319,8 +339,7 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
         for name in ("prior_rows", "certified_rows")
     }
     tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
-    # As int64, bit by bit: not every reader of safetensors knows whole numbers without a sign.
-    tensors["row_fingerprints"] = torch.from_numpy(model.row_fingerprints.view(np.int64).copy())
+    tensors[ROW_FINGERPRINTS] = _as_signed(model.row_fingerprints)
     if model.prior_margins is not None:
         tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
     size = sum(tensor.nbytes for tensor in tensors.values())
@@ -329,14 +348,28 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
             f"The weights and row numbers need {size / 2**20:.0f} MiB, and files above "
             f"{LARGEST_WEIGHTS / 2**20:.0f} MiB cannot be read back; train a smaller network."
         )
-    try:
-        save_file(tensors, folder / WEIGHTS)
-    except SafetensorError as error:  # a full disk, say, is told in words alone
-        found = re.search(r"os error (\d+)", str(error))
-        code = int(found[1]) if found else errno.EIO
-        raise OSError(code, os.strerror(code) if found else str(error), str(folder / WEIGHTS)) from error
+    _write_tensors(tensors, folder / WEIGHTS)
     preprocessing = json.dumps(model.inputs.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
     (folder / PREPROCESSING).write_text(preprocessing, encoding="utf-8", newline="\n")
     (folder / CERTIFICATE).write_text(model.certificate.to_json(), encoding="utf-8", newline="\n")
-    # safetensors lets nobody else read its file; it gets the mode that the umask gave the others.
-    os.chmod(folder / WEIGHTS, stat.S_IMODE((folder / CERTIFICATE).stat().st_mode))
+    _let_others_read(folder / WEIGHTS)
+
+
+def _as_signed(rows: NDArray[np.uint64]) -> Tensor:
+    """Return fingerprints as int64, bit by bit: not all readers know whole numbers without a sign."""
+    return torch.from_numpy(rows.view(np.int64).copy())
+
+
+def _write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write tensors into a file; what the disk has against it is an error of the system."""
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:  # a full disk, say, is told in words alone
+        found = re.search(r"os error (\d+)", str(error))
+        code = int(found[1]) if found else errno.EIO
+        raise OSError(code, os.strerror(code) if found else str(error), str(path)) from error
+
+
+def _let_others_read(path: Path) -> None:
+    """Give a file the mode that the umask gave the certificate beside it; safetensors lets nobody read it."""
+    os.chmod(path, stat.S_IMODE((path.parent / CERTIFICATE).stat().st_mode))

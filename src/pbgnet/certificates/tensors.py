@@ -16,7 +16,8 @@ from pbgnet.exceptions import DamagedFileError
 from pbgnet.files import check_size
 from pbgnet.networks import AggregatedNetwork
 
-LISTS = ("prior_rows", "certified_rows", "row_fingerprints")
+ROW_FINGERPRINTS = "row_fingerprints"
+LISTS = ("prior_rows", "certified_rows", ROW_FINGERPRINTS)
 """Tensors that are no weights, and are always there."""
 
 LARGEST_WEIGHTS = 2**30

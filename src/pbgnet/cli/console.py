@@ -22,6 +22,16 @@ MOST_CLASSES = 10
 
 LARGEST = 5
 
+HOW_CERTIFIED = {
+    "auto": "the better of two ways, each at half of delta",
+    "seeger": "PAC-Bayes: twice the kl bound on the linear loss",
+    "mixture": "PAC-Bayes: twice Catoni's bound on the linear loss",
+    "vote": "PAC-Bayes: a bound on the vote of several networks",
+    "held-out": "errors counted on rows it was not trained on",
+    "disagreement": "rows counted on which it differs from a certified vote",
+}
+"""Types of certificates in a few words; what users can choose has a sentence in `pbgnet.choices`."""
+
 
 def printable(text: str) -> str:
     """Replace control characters, which could recolour or rewrite what the terminal shows.
@@ -134,9 +144,15 @@ def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[s
         rows.append((f"{loss.quantity} on the rows", f"{loss.empirical_risk:.4f}"))
     return (
         *rows,
-        ("asked for", certificate.choices.certificate),
+        ("how it was certified", _how(certificate.choices.certificate)),
         ("confidence", f"{100 * certificate.confidence:g} %{shared}"),
     )
+
+
+def _how(name: str) -> str:
+    """Say in plain words by which type of certificate the bound was found, and its name."""
+    told = HOW_CERTIFIED.get(name)
+    return name if told is None else f"{told} ({name})"
 
 
 def _of_answers(certificate: "Certificate") -> list[tuple[str, str]]:

@@ -74,7 +74,7 @@ def test_the_bound_is_the_limit_of_the_count(n_classes):
         "classifier",
     )
     assert certificate.linear_loss is None
-    assert certificate.subject == ClassifierSubject(certified.fingerprint())
+    assert certificate.subject == ClassifierSubject(certified.fingerprint(), certified.rows.fingerprint())
     assert not certificate.of_network
     with pytest.raises(DomainError, match="is for a classifier that is not a pbgnet network"):
         _ = certificate.network
@@ -133,6 +133,7 @@ def test_verification_with_and_without_the_classifier(data, tmp_path):
         "certificate.json",
         "predictions.json",
         "report.html",
+        "rows.safetensors",
     ]
     alone = verify(folder, x, y)
     assert alone.ok
@@ -227,6 +228,8 @@ def test_changed_answers_are_caught(data, tmp_path):
         ("schema", "x"),
         ("reference", [0] * 200),
         ("extra", 1),
+        ("feature_names", "abc"),
+        ("feature_names", [1]),
         ("exported", "sign"),
         ("exported", {"network": "sign", "dtype": "float64", "weights": "0" * 64, "inputs": "x"}),
     ):
@@ -255,6 +258,7 @@ def test_folders_are_told_apart(data, tmp_path, model):
         "certificate.json",
         "predictions.json",
         "report.html",
+        "rows.safetensors",
     ]
 
 

@@ -23,6 +23,7 @@ from pbgnet.certificates import (
     load_predictions,
     save_predictions,
 )
+from pbgnet.certificates.data import KeptRows
 from pbgnet.certificates.verification.steps import FITTED_STEPS
 from pbgnet.exceptions import DamagedFileError, DomainError, ShapeError
 
@@ -146,14 +147,16 @@ def test_records_that_contradict_themselves_are_refused():
     with pytest.raises(DomainError, match="folds"):
         FitRecord("a threshold at 0", "no library", PreprocessingRecord(), CANDIDATES)
     with pytest.raises(DomainError, match="'none'"):
-        FittedSubject("0" * 64, Split([], [0]).record, 5, FIT)
+        FittedSubject("0" * 64, "0" * 64, Split([], [0]).record, 5, FIT)
 
 
 def test_split_and_answers_must_fit(certified):
     with pytest.raises(DomainError, match="A split is needed"):
-        CertifiedPredictions(certified.certificate, certified.classes, certified.predictions)
+        CertifiedPredictions(certified.certificate, certified.classes, certified.predictions, certified.rows)
     with pytest.raises(ShapeError, match="as many certified rows"):
         dataclasses.replace(certified, predictions=certified.predictions[1:])
+    with pytest.raises(ShapeError, match="one row fingerprint for each row"):
+        dataclasses.replace(certified, rows=KeptRows(certified.rows.fingerprints[1:]))
 
 
 def test_all_other_rows_are_counted(table):

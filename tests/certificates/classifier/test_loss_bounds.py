@@ -16,6 +16,7 @@ from tests.certificates.conftest import Reads, claim_of, failed, gap, make_data,
 from pbgnet.bounds import betting_bound, betting_grid, chernoff_bound, clopper_pearson_bound, split_delta
 from pbgnet.certificates import Certificate, certify, load_predictions, round_up, store
 from pbgnet.certificates.classifier.losses import RowLosses, measure_losses
+from pbgnet.certificates.data import fingerprint_rows, row_fingerprints
 from pbgnet.exceptions import (
     DamagedFileError,
     DomainError,
@@ -204,7 +205,7 @@ def test_losses_are_stored_to_the_last_bit(data, tmp_path):
     assert again.certificate == certified.certificate
     assert again.fingerprint() == certified.certificate.subject.answers
     again.save(tmp_path / "d")
-    for name in ("certificate.json", "predictions.json"):
+    for name in ("certificate.json", "predictions.json", "rows.safetensors"):
         assert (tmp_path / "d" / name).read_bytes() == (folder / name).read_bytes()
     with pytest.raises(ValueError, match="read-only"):
         again.losses.values[0] = 0.0
@@ -214,12 +215,14 @@ def test_answers_without_losses_are_written_as_they_always_were(tmp_path):
     folder = certify(lambda X: X[:, 0] > 0, np.array([[1.0], [-1.0]]), [True, False]).save(tmp_path / "c")
     content = (
         '{"schema": "pbgnet-predictions", "version": 1, "classes": [false, true], "predictions": [1, 0], '
-        '"reference": null, "losses": null, "exported": null}\n'
+        '"reference": null, "losses": null, "exported": null, "feature_names": null}\n'
     )
     assert (folder / "predictions.json").read_text() == content
     certificate = json.loads((folder / "certificate.json").read_text())
     known = "4d25701f8a8ee0cf940f5fe6ce0412abd994ab28d286e3b934ac174589a8f854"
+    rows = certificate["subject"].pop("row_fingerprints")
     assert certificate["subject"] == {"kind": "classifier", "answers": known}
+    assert rows == fingerprint_rows(row_fingerprints(np.array([[1.0], [-1.0]])))
     assert len(certificate["assumptions"]) == 3
     assert len(certificate["predictors"]) == 1
 

@@ -5,6 +5,7 @@ import dataclasses
 from tests.certificates.conftest import N_LEARNED, failed, forged, make_learned, verify
 
 from pbgnet.certificates import PriorRecord, make_claim
+from pbgnet.certificates.routes import CANDIDATES
 from pbgnet.certificates.verification.cases import NetworkCase
 from pbgnet.networks import AggregatedNetwork
 
@@ -44,7 +45,7 @@ def test_the_list_of_alternatives_is_the_expected_one():
     model, x, y = make_learned(shift=0.5, certificate="vote")
     given = model.certificate.alternatives
     fake = dataclasses.replace(given[0], predictor="discarded aggregate")
-    for others in ((), given[1:], given[::-1], (*given, given[0]), (fake, *given[1:])):
+    for others in (given[1:], given[::-1], (*given, given[0]), (fake, *given[1:])):
         report = verify(forged(model, alternatives=others), x, y)
         assert failed(report) == {"alternatives"}
     kept, x, y = make_learned(shift=0.5, certificate="held-out")
@@ -53,6 +54,26 @@ def test_the_list_of_alternatives_is_the_expected_one():
         for claim in kept.certificate.alternatives
     )
     assert failed(verify(forged(kept, alternatives=undiscarded), x, y)) == {"alternatives"}
+
+
+def test_a_type_of_certificate_that_came_later_is_named_and_fails_nothing(monkeypatch):
+    model, x, y = make_learned(shift=0.5, certificate="vote")
+    monkeypatch.setitem(CANDIDATES, "recount", CANDIDATES["held-out"])
+    report = verify(model, x, y)
+    (step,) = (step for step in report.steps if step.name == "alternatives")
+    assert report.ok
+    assert step.status == "ok"
+    assert step.detail.endswith("though this version of pbgnet computes it: recount")
+    wrong = dataclasses.replace(model.certificate.alternatives[-1], value=1e-4)
+    others = (*model.certificate.alternatives[:-1], wrong)
+    assert failed(verify(forged(model, alternatives=others), x, y)) == {"alternatives"}
+
+
+def test_alternatives_left_out_are_named():
+    model, x, y = make_learned(shift=0.5, certificate="vote")
+    report = verify(forged(model, alternatives=()), x, y)
+    told = "seeger, mixture, held-out, held-out loss, held-out bets"
+    assert [step.detail.endswith(told) for step in report.steps if step.name == "alternatives"] == [True]
 
 
 def with_count(model, n_errors):

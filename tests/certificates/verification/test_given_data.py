@@ -87,6 +87,33 @@ def test_what_changed_in_the_data_is_named():
     assert (count.expected, count.found) == ("40 rows", "39 rows with 40 labels")
 
 
+def test_what_changed_in_the_rows_of_any_classifier_is_named(tmp_path):
+    pd = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    frame, y = pd.DataFrame(x, columns=["age", "size"]), np.where(x[:, 0] > 0, 1, 0)
+    folder = certify(lambda rows: (rows["age"] > 0).astype(int), frame, y).save(tmp_path / "certified")
+
+    def first(table, labels=y):
+        report = verify(folder, table, labels, every_step=False)
+        return report.failures[0].name, report.failures[0].detail
+
+    changed = frame.copy()
+    changed.loc[6, "size"] = 9.0
+    assert verify(folder, frame, y).ok
+    step, told = first(changed)
+    assert step == "data: features"
+    assert told.startswith("Row 7 (counting from 1, without the header) differs from the certified table")
+    step, told = first(frame.rename(columns={"size": "sizes"}))
+    assert (step, told) == ("data: columns", "Column 'size' is missing; was it renamed to 'sizes'?")
+    step, told = first(frame[["size", "age"]])
+    assert told.startswith("The columns are in another order: column 1 is 'size', and was 'age'")
+    step, told = first(frame.drop(index=11), np.delete(y, 11))
+    assert step == "data: number of rows"
+    assert "Row 12 of the certified table" in told
+    step, told = first(frame.iloc[::-1], y[::-1])
+    assert told.startswith("The table holds the same rows in another order")
+
+
 def test_the_very_data_given_to_fit_pass_in_any_form():
     x = np.random.default_rng(0).integers(0, 2, size=(60, 2)).astype(np.float64)
     y = np.where(x[:, 0] > 0, "yes", "no")

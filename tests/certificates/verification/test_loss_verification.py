@@ -109,7 +109,7 @@ def test_losses_that_another_machine_rounds_otherwise_are_on_trust(data, certifi
 def forge(certified, *, losses=None, **changes):
     """Change claims or other fields, and make everything that is derived, seal included, anew."""
     changed = certified if losses is None else dataclasses.replace(certified, losses=losses)
-    subject = ClassifierSubject(changed.fingerprint())
+    subject = ClassifierSubject(changed.fingerprint(), changed.rows.fingerprint())
     certificate = dataclasses.replace(certified.certificate, **{"subject": subject, **changes})
     return dataclasses.replace(changed, certificate=Certificate.from_json(certificate.to_json()))
 

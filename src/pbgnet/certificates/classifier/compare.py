@@ -12,7 +12,7 @@ from pbgnet.certificates.classifier.predictions import (
     fingerprint_predictions,
 )
 from pbgnet.certificates.classifier.seen_rows import refuse_rows_of_fit, refuse_seen_rows
-from pbgnet.certificates.data import TableFacts, count_duplicates, unchanged_data
+from pbgnet.certificates.data import KeptRows, TableFacts, count_duplicates, unchanged_data
 from pbgnet.certificates.format import Certificate, Choices, DisagreementSubject, ReferenceRecord
 from pbgnet.certificates.network import CertifiedModel, delta_of
 from pbgnet.certificates.routes import Measured, make_claim
@@ -117,7 +117,7 @@ def certify_by_disagreement(
     reference = _reference(model.certificate, math.nextafter(delta - share, 0.0))
     measured = Measured(answers != vote, reference_bound=reference.claim.value)
     claim = make_claim("classifier", "disagreement", measured, delta=split_delta(share, n_models))
-    exported = exported_network(predict)
+    exported, rows = exported_network(predict), KeptRows.of(X, facts)
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
@@ -128,11 +128,12 @@ def certify_by_disagreement(
         n_duplicates=count_duplicates(facts.exact),
         subject=DisagreementSubject(
             fingerprint_predictions(known.labels, answers, vote),
+            rows.fingerprint(),
             reference,
             None if exported is None else exported.fingerprint(),
         ),
     )
-    return CertifiedPredictions(certificate, known.labels, answers, vote, exported)
+    return CertifiedPredictions(certificate, known.labels, answers, rows, vote, exported)
 
 
 def _reference(certificate: Certificate, delta: float) -> ReferenceRecord:

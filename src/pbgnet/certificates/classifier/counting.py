@@ -20,6 +20,7 @@ from pbgnet.certificates.classifier.predictions import CertifiedPredictions, fin
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.data import (
     Groups,
+    KeptRows,
     TableFacts,
     count_duplicates,
     has_several_labels,
@@ -176,6 +177,7 @@ def certify(
     values, losses = label_values(y), None
     check_row_count(X, values.size)
     facts = TableFacts.of(X)
+    rows = KeptRows.of(X, facts)
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if by_class else values)
@@ -196,9 +198,11 @@ def certify(
         n_models=n_models,
         data=data,
         fingerprints=facts.exact,
-        subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, losses=losses)),
+        subject=ClassifierSubject(
+            fingerprint_predictions(known.labels, predictions, losses=losses), rows.fingerprint()
+        ),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, losses=losses, truth=truth)
+    return CertifiedPredictions(certificate, known.labels, predictions, rows, losses=losses, truth=truth)
 
 
 def _certify_labels(
@@ -215,6 +219,7 @@ def _certify_labels(
     truth, names = indicator_values(y).astype(np.int64), label_names(y)
     n = check_row_count(X, len(truth))
     facts = TableFacts.of(X)
+    rows = KeptRows.of(X, facts)
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, y, training_data, facts)
         counted = LabelAnswers(names, truth, ask_labels(model, X, len(names)), groups)
@@ -230,6 +235,8 @@ def _certify_labels(
         n_duplicates=count_duplicates(facts.exact),
         never_answered=counted.never_answered,
         majority=counted.majority(truth[:0]),
-        subject=ClassifierSubject(fingerprint_predictions(names.labels, counted.predictions)),
+        subject=ClassifierSubject(
+            fingerprint_predictions(names.labels, counted.predictions), rows.fingerprint()
+        ),
     )
-    return CertifiedPredictions(certificate, names.labels, counted.predictions, truth=truth)
+    return CertifiedPredictions(certificate, names.labels, counted.predictions, rows, truth=truth)

@@ -17,6 +17,7 @@ from pbgnet.certificates.classifier.thresholds import Selection
 from pbgnet.certificates.data import (
     Classes,
     Groups,
+    KeptRows,
     LabelledRows,
     Split,
     count_duplicates,
@@ -97,7 +98,7 @@ def certify_fitted(
         return _certify_labels(model, rows, split, fit, confidence, bool(per_label), n_models, groups)
     X, values = take_rows(rows.X, split.certified_rows), rows.labels[split.certified_rows]  # noqa: N806
     group_of_row = None if groups is None else groups.take(split.certified_rows)
-    data, fitted_on = rows.data, rows.labels[split.prior_rows]
+    data, fitted_on, kept = rows.data, rows.labels[split.prior_rows], KeptRows.of(rows.X, rows.facts)
     known, truth = _told_apart(fitted_on, values, by_class)
     predictions = ask(model, X, known)  # on a copy of the rows
     scores, place = None, None
@@ -118,6 +119,7 @@ def certify_fitted(
         n_duplicates=_count_duplicates(rows, split),
         subject=FittedSubject(
             fingerprint_predictions(known.labels, predictions, scores=scores),
+            kept.fingerprint(),
             split.record,
             split.prior_rows.size,
             fit,
@@ -128,7 +130,7 @@ def certify_fitted(
         majority=MajorityAnswer.counted(known.names, known.places(fitted_on, "y contains"), truth),
     )
     return CertifiedPredictions(
-        certificate, known.labels, predictions, split=split, scores=scores, truth=truth
+        certificate, known.labels, predictions, kept, split=split, scores=scores, truth=truth
     )
 
 
@@ -163,7 +165,10 @@ def _certify_labels(
     counted = LabelAnswers(names, truth, ask_labels(model, X, len(names)), among)
     delta = split_delta(delta_of(confidence), n_models)
     claims, choices = counted.claims(per_label, delta, fit.chosen)
-    answers = fingerprint_predictions(names.labels, counted.predictions)
+    answers, kept = (
+        fingerprint_predictions(names.labels, counted.predictions),
+        KeptRows.of(rows.X, rows.facts),
+    )
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
@@ -173,12 +178,14 @@ def _certify_labels(
         measured=counted.measured(),
         groups=None if groups is None else groups.record(split.certified_rows),
         n_duplicates=_count_duplicates(rows, split),
-        subject=FittedSubject(answers, split.record, split.prior_rows.size, fit),
+        subject=FittedSubject(answers, kept.fingerprint(), split.record, split.prior_rows.size, fit),
         split=split,
         never_answered=counted.never_answered,
         majority=counted.majority(labels[split.prior_rows]),
     )
-    return CertifiedPredictions(certificate, names.labels, counted.predictions, split=split, truth=truth)
+    return CertifiedPredictions(
+        certificate, names.labels, counted.predictions, kept, split=split, truth=truth
+    )
 
 
 def _count_duplicates(rows: LabelledRows, split: Split) -> int:

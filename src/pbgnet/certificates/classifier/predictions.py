@@ -14,6 +14,7 @@ from pbgnet.certificates.classifier.losses import RowLosses
 from pbgnet.certificates.classifier.scores import RowScores, Scores, measure_scores
 from pbgnet.certificates.data import (
     Classes,
+    KeptRows,
     Label,
     Split,
     fingerprint_array,
@@ -85,6 +86,9 @@ class CertifiedPredictions:
     predictions : ndarray of int64, shape (n,) or (n, L)
         What the classifier answered, as places among the classes; of several labels 1 for each that it
         answered with, 0 for the others.
+    rows : KeptRows
+        Fingerprints of all rows of the table, and the names of its columns, so that `verify` can name what
+        was changed.
     reference : ndarray of int64, shape (n,) or None
         What the certified vote answered, for a disagreement.
     exported : ExportedNetwork or None
@@ -109,6 +113,7 @@ class CertifiedPredictions:
     certificate: Certificate
     classes: tuple[Label, ...]
     predictions: NDArray[np.int64]
+    rows: KeptRows = field(repr=False)
     reference: NDArray[np.int64] | None = None
     exported: ExportedNetwork | None = None
     losses: RowLosses | None = None
@@ -121,6 +126,8 @@ class CertifiedPredictions:
         object.__setattr__(self, "classes", classes)
         read = as_label_answers if self.certificate.of_labels else as_answers
         object.__setattr__(self, "predictions", read("predictions", self.predictions, len(classes)))
+        if self.rows.fingerprints.shape != (self.certificate.n_rows_total,):
+            raise ShapeError("There must be one row fingerprint for each row of the table.")
         if self.reference is not None:
             reference = as_answers("reference", self.reference, len(classes))
             object.__setattr__(self, "reference", reference)
@@ -145,6 +152,11 @@ class CertifiedPredictions:
         if self.certificate.of_labels:
             return self.predictions
         return Classes(self.classes).named(self.predictions)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Columns of the table, where they have names."""
+        return self.rows.columns
 
     def predict_or_abstain(self, model: Any, X: Any, scores: Scores | None = None) -> NDArray[Any]:  # noqa: N803
         """Have the classifier answer the rows that the certificate lets it answer; None for the others.
@@ -205,6 +217,16 @@ class CertifiedPredictions:
                 self.fingerprint(),
                 "predictions.json was edited: an answer, a loss, a score or a class was changed",
             ),
+            "column names": (
+                str(self.certificate.fingerprints.columns),
+                str(self.rows.column_fingerprint),
+                "the names of the columns in predictions.json were changed",
+            ),
+            "row fingerprints": (
+                stated.row_fingerprints,
+                self.rows.fingerprint(),
+                "a fingerprint of a row in rows.safetensors was changed",
+            ),
         }
         if self.split is not None:
             rows = fingerprint_split(self.split.prior_rows, self.split.certified_rows)
@@ -217,20 +239,24 @@ class CertifiedPredictions:
         return differences(self.stated_and_found())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answers as plain JSON-able values; the certificate has its own form."""
+        """Return the answers as plain JSON-able values; certificate and row fingerprints have own files."""
         exported = None if self.exported is None else self.exported.to_dict()
         content = _content(self.classes, self.predictions, self.reference, self.losses)
         if self.scores is not None:
             content["scores"] = self.scores.to_dict()
+        names = None if self.rows.columns is None else list(self.rows.columns)
         rows = {} if self.split is None else {"prior_rows": self.split.prior_rows.tolist()}
-        return {**content, "exported": exported, **rows}
+        return {**content, "exported": exported, "feature_names": names, **rows}
 
     @classmethod
-    def from_dict(cls, data: object, certificate: Certificate) -> "CertifiedPredictions":
+    def from_dict(
+        cls, data: object, certificate: Certificate, row_fingerprints: NDArray[np.uint64]
+    ) -> "CertifiedPredictions":
         """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
         subject = certificate.subject
         fitted = isinstance(subject, FittedSubject)
         keys = ["schema", "version", "classes", "predictions", "reference", "exported", "losses"]
+        keys += ["feature_names"]
         keys += ["prior_rows"] * fitted + ["scores"] * (certificate.answered_error_rate is not None)
         content = read_keys(data, keys)
         version = content["version"]
@@ -250,12 +276,17 @@ class CertifiedPredictions:
                 rows = places
             if not all(isinstance(row, list) and all(type(place) is int for place in row) for row in rows):
                 raise DamagedFileError(f"{name} must be lists of whole numbers, got {places!r:.60}.")
-        exported = content["exported"]
+        exported, names = content["exported"], content["feature_names"]
+        if names is not None and not (
+            isinstance(names, list) and all(isinstance(name, str) for name in names)
+        ):
+            raise DamagedFileError(f"feature_names must be a list of strings or null, got {names!r:.60}.")
         try:
             return cls(
                 certificate,
                 tuple(content["classes"]),
                 content["predictions"],
+                KeptRows(row_fingerprints, None if names is None else tuple(names)),
                 content["reference"],
                 None if exported is None else ExportedNetwork.from_dict(exported, "exported"),
                 None if content["losses"] is None else RowLosses.from_dict(content["losses"]),
@@ -296,7 +327,8 @@ class CertifiedPredictions:
         Returns
         -------
         Path
-            The folder, with ``certificate.json``, ``predictions.json`` and ``report.html``.
+            The folder, with ``certificate.json``, ``predictions.json``, ``rows.safetensors`` and
+            ``report.html``.
         """
         from pbgnet.report import About, save_certified
 

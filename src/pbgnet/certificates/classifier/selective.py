@@ -21,6 +21,7 @@ from pbgnet.certificates.classifier.scores import (
 from pbgnet.certificates.classifier.seen_rows import refuse_seen_rows
 from pbgnet.certificates.classifier.thresholds import Selection, check_asked
 from pbgnet.certificates.data import (
+    KeptRows,
     TableFacts,
     has_several_labels,
     label_values,
@@ -115,6 +116,7 @@ def certify_selective(
     n = check_row_count(X, values.size)
     group_of_row = read_groups(groups, X)
     facts = TableFacts.of(X)
+    rows = KeptRows.of(X, facts)
     with unchanged_data(X, y, facts) as data:
         refuse_seen_rows(model, X, values, training_data, facts)
         known = known_classes(model, classes, None if class_conditional else values)
@@ -144,6 +146,8 @@ def certify_selective(
         n_models=n_models,
         data=data,
         fingerprints=facts.exact,
-        subject=ClassifierSubject(fingerprint_predictions(known.labels, predictions, scores=sureness)),
+        subject=ClassifierSubject(
+            fingerprint_predictions(known.labels, predictions, scores=sureness), rows.fingerprint()
+        ),
     )
-    return CertifiedPredictions(certificate, known.labels, predictions, scores=sureness, truth=truth)
+    return CertifiedPredictions(certificate, known.labels, predictions, rows, scores=sureness, truth=truth)

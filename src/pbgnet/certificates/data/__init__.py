@@ -9,6 +9,7 @@ from pbgnet.certificates.data.duplicates import (
 )
 from pbgnet.certificates.data.fingerprints import (
     DataFingerprints,
+    KeptRows,
     describe_data,
     fingerprint_array,
     fingerprint_columns,
@@ -45,6 +46,7 @@ __all__ = [
     "Groups",
     "GroupsRecord",
     "Inputs",
+    "KeptRows",
     "Label",
     "LabelledRows",
     "PreparedTable",

@@ -198,6 +198,41 @@ def fingerprint_rows(rows: NDArray[np.uint64]) -> str:
     return fingerprint_array(np.asarray(rows, dtype=np.uint64).view(np.int64))
 
 
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """What is kept of a table beside its certificate, so that a row or column that was changed can be named.
+
+    Attributes
+    ----------
+    fingerprints : ndarray of uint64, shape (N,)
+        Of each row; see `row_fingerprints`.
+    columns : tuple of str or None
+        Names of the columns, where they have names.
+    """
+
+    fingerprints: NDArray[np.uint64]
+    columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        rows = np.array(self.fingerprints, dtype=np.uint64)
+        rows.setflags(write=False)
+        object.__setattr__(self, "fingerprints", rows)
+
+    @classmethod
+    def of(cls, X: Any, facts: TableFacts) -> "KeptRows":  # noqa: N803
+        """Return what is kept of a table, through which a walk was made."""
+        return cls(facts.exact, column_names(X))
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of all rows."""
+        return fingerprint_rows(self.fingerprints)
+
+    @property
+    def column_fingerprint(self) -> str | None:
+        """The fingerprint of the names of the columns; None where they have none."""
+        return None if self.columns is None else fingerprint_json(list(self.columns))
+
+
 def fingerprint_json(content: Any) -> str:
     """Fingerprint JSON-able values; the order of keys does not matter."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -181,11 +181,14 @@ class ClassifierSubject(Record):
     ----------
     answers : str
         Fingerprint of the classes, the answers and the losses that are stored.
+    row_fingerprints : str
+        Fingerprint of those of the rows of the table, which are stored with the answers.
     """
 
     kind: ClassVar[str] = "classifier"
 
     answers: Sha256
+    row_fingerprints: Sha256
 
 
 @dataclass(frozen=True)
@@ -305,6 +308,8 @@ class DisagreementSubject(Record):
     ----------
     answers : str
         Fingerprint of the classes, and of what the two answered.
+    row_fingerprints : str
+        As for a classifier.
     reference : ReferenceRecord
     exported : str or None
         Fingerprint of kind, precision, weights and inputs, where the classifier is an exported network.
@@ -313,6 +318,7 @@ class DisagreementSubject(Record):
     kind: ClassVar[str] = "disagreement"
 
     answers: Sha256
+    row_fingerprints: Sha256
     reference: ReferenceRecord
     exported: Sha256 | None = None
 

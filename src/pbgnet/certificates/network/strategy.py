@@ -195,7 +195,7 @@ def decide(situation: Situation, terms: Terms) -> Decision:
     exact = replace(situation, sample=None)
     discarded = deploys_prior(winner) and situation.has_posterior
     proposed = others_than(winner, foresight, several, discarded=discarded)
-    others = (exact.claim(proposal, terms.delta_per_prior) for proposal in proposed)
+    others = (exact.claim(each, terms.delta_per_prior) for offered in proposed.values() for each in offered)
     return Decision(
         tuple(claims),
         tuple(others),
@@ -271,19 +271,20 @@ def unions(terms: Terms, candidates: tuple[str, ...], wanted: Wanted) -> tuple[U
 
 def others_than(
     winner: str, foresight: Foresight, several_labels: bool = False, *, discarded: bool
-) -> tuple[Proposal, ...]:
-    """Return the proposals that were not taken, in the order of a certificate.
+) -> dict[str, tuple[Proposal, ...]]:
+    """Return what the candidates that were not taken propose, by their names, in the order of a certificate.
 
     Where the prior is deployed and there was another posterior, the one they speak of is discarded.
     """
     # With one network and the fixed C the vote is the doubled mixture.
     names = [name for name in CANDIDATES if name != winner and (foresight.learned or name != "vote")]
-    others = [proposal for name in names for proposal in propose(name, foresight, several_labels)]
+    others = {name: propose(name, foresight, several_labels) for name in names}
     if not discarded:
-        return tuple(others)
-    return tuple(
-        proposal
-        if proposal.predictor.startswith("prior's")
-        else replace(proposal, predictor=f"discarded {proposal.predictor}")
-        for proposal in others
-    )
+        return others
+    return {name: tuple(map(_discarded, proposals)) for name, proposals in others.items()}
+
+
+def _discarded(proposal: Proposal) -> Proposal:
+    if proposal.predictor.startswith("prior's"):
+        return proposal
+    return replace(proposal, predictor=f"discarded {proposal.predictor}")

@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,7 @@ from pbgnet.exceptions import PBGNetError, UncertifiedError
 from pbgnet.preprocessing import as_table, count_rows, take_rows
 
 
-class Case:
+class Case(ABC):
     """A certificate and the data it is to be verified against; expensive things are computed once."""
 
     def __init__(self, certificate: Certificate, X: Any, y: Any, groups: Any = None) -> None:  # noqa: N803
@@ -75,14 +76,14 @@ class Case:
         return () if self.certificate.groups is None else self.certificate.groups.claimed
 
     @property
+    @abstractmethod
     def certified_columns(self) -> tuple[str, ...] | None:
-        """The names of the columns of the certified table, where they are stored."""
-        return None
+        """The names of the columns of the certified table, where it has names."""
 
     @property
-    def certified_hashes(self) -> NDArray[np.uint64] | None:
-        """The hash of each row of the certified table, where they are stored."""
-        return None
+    @abstractmethod
+    def certified_hashes(self) -> NDArray[np.uint64]:
+        """The hash of each row of the certified table."""
 
     @property
     def known_classes(self) -> Classes | None:
@@ -256,6 +257,16 @@ class AnswersCase(Case):
         super().__init__(certified.certificate, X, y, groups)
         self.certified, self.model, self.reference = certified, model, reference
         self.reference_failures, self.loss, self.scores = reference_failures, loss, scores
+
+    @property
+    def certified_columns(self) -> tuple[str, ...] | None:
+        """Those stored with the answers."""
+        return self.certified.rows.columns
+
+    @property
+    def certified_hashes(self) -> NDArray[np.uint64]:
+        """Those stored with the answers."""
+        return self.certified.rows.fingerprints
 
     @property
     def asked_rows(self) -> Any:

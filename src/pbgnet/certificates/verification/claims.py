@@ -91,16 +91,22 @@ def check_evidence(case: NetworkCase) -> Outcome:
 
 
 def check_alternatives(case: NetworkCase) -> Outcome:
-    """Recompute what is said for comparison; a posterior that was not kept is taken on trust."""
+    """Recompute what is said for comparison; a posterior that was not kept is taken on trust.
+
+    What is recomputed is what the certificate lists. Types of certificate that were added to pbgnet after it
+    was issued are named, and change nothing.
+    """
     stated = case.certificate
     kept = [claim for claim in stated.alternatives if not claim.discarded]
-    told, expected = _listed(stated.alternatives), _listed(_expected_alternatives(case))
-    if told != expected:
+    proposed = _expected_alternatives(case)
+    unlisted = _not_listed(stated.alternatives, proposed)
+    if unlisted is None:
+        expected = _listed(each for proposals in proposed.values() for each in proposals)
         return Outcome(
-            told,
+            _listed(stated.alternatives),
             expected,
             False,
-            "the certificate lists other alternatives than this version of pbgnet computes. It was edited, "
+            "the certificate lists alternatives that this version of pbgnet does not compute. It was edited, "
             "or another version wrote it",
         )
 
@@ -113,8 +119,27 @@ def check_alternatives(case: NetworkCase) -> Outcome:
     outcome = outcome_of(stated.alternatives, problem)
     if outcome.ok and len(kept) < len(stated.alternatives):
         note = "taken on trust: the alternatives that used the posterior, which was not kept"
-        return Outcome(outcome.expected, outcome.found, True, note, trusted=True)
-    return _with_ties(case, kept, outcome)
+        outcome = dataclasses.replace(outcome, detail=note, trusted=True)
+    else:
+        outcome = _with_ties(case, kept, outcome)
+    if outcome.ok and unlisted:
+        told = f"not listed for comparison, though this version of pbgnet computes it: {', '.join(unlisted)}"
+        outcome = dataclasses.replace(outcome, detail="; ".join(filter(None, (outcome.detail, told))))
+    return outcome
+
+
+def _not_listed(
+    stated: tuple[Claim, ...], proposed: dict[str, tuple[Proposal, ...]]
+) -> tuple[str, ...] | None:
+    """Return the candidates whose alternatives are not listed; None if something else is listed."""
+    told, unlisted = [_listed([claim]) for claim in stated], []
+    for name, proposals in proposed.items():
+        expected = [_listed([each]) for each in proposals]
+        if told[: len(expected)] == expected:
+            del told[: len(expected)]
+        else:
+            unlisted.append(name)
+    return None if told else tuple(unlisted)
 
 
 def check_choices(case: NetworkCase) -> Outcome:
@@ -262,8 +287,8 @@ def claimed_by(claim: Claim) -> Claimed:
     return Claimed(claim.quantity, claim.event)
 
 
-def _expected_alternatives(case: NetworkCase) -> tuple[Proposal, ...]:
-    """Return the routes that were not taken, given the one that was."""
+def _expected_alternatives(case: NetworkCase) -> dict[str, tuple[Proposal, ...]]:
+    """Return what the candidates propose that were not taken, given the one that was."""
     stated = case.certificate
     names = candidate_names(case.terms.certificate, case.has_learned_prior)
     several = case.several_labels

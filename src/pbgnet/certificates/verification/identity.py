@@ -108,10 +108,10 @@ def explained(expected: str, found: str, case: Case, explain: Callable[[Case], s
     return Outcome(expected, found, ok, "" if ok else explain(case))
 
 
-def check_stored_rows(case: NetworkCase) -> Outcome:
+def check_stored_rows(case: Case) -> Outcome:
     """See that the row fingerprints that are stored are those of the table."""
-    stored, found = case.model.row_fingerprints, case.table.row_fingerprints
-    detail = "the stored row fingerprints would not recognise the rows that the model was trained on"
+    stored, found = case.certified_hashes, case.facts.exact
+    detail = "the stored row fingerprints are not those of the rows of this table"
     return same(fingerprint_rows(stored), fingerprint_rows(found), detail)
 
 

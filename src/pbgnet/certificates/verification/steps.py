@@ -64,11 +64,13 @@ _ANSWERED: dict[str, Callable[[AnswersCase], Outcome]] = {
     "certificate text": identity.check_seal,
     "statement": identity.check_statement,
     "answers stored": answers.check_predictions,
+    "row fingerprints": answers.check_stored_rows,
     "data: columns": identity.check_columns,
     "data: number of rows": identity.check_row_count,
     "data: features": identity.check_features,
     "data: labels": identity.check_labels,
     "data: fingerprint": identity.check_data,
+    "data: rows": identity.check_stored_rows,
 }
 
 ANSWERS_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
