@@ -307,7 +307,11 @@ def _coerce(name: str, value: Any, hint: Any) -> Any:
             raise DtypeError(f"{name} must be a list, got {_kind(value)}.")
         if problem := _length_problem(value, limits):
             raise DomainError(f"{name} {problem}")
-        return tuple(_coerce(name, item, typing.get_args(plain)[0]) for item in value)
+        inner = typing.get_args(plain)[0]
+        alike = inner in (float, str) and set(map(type, value)) <= {inner}
+        if alike and (inner is str or all(map(math.isfinite, value))):  # hundreds of thresholds, say
+            return tuple(value)
+        return tuple(_coerce(name, item, inner) for item in value)
     if records := _records(plain):
         if isinstance(value, tuple(records)):
             return value

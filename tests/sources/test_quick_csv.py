@@ -12,8 +12,9 @@ from pandas.errors import ParserError, ParserWarning
 
 import pbgnet.sources.csv_files as csv_files
 import pbgnet.sources.quick_csv as quick_csv
+import pbgnet.sources.spooled as spooled
 from pbgnet.exceptions import PBGNetError
-from pbgnet.preprocessing import Column, ColumnTable, PackedWords, Words, read_numbers
+from pbgnet.preprocessing import CellTexts, Column, ColumnTable, PackedWords, Words, read_numbers
 from pbgnet.sources import CsvFile, scan_table
 from pbgnet.sources.spooled import Spool
 
@@ -95,9 +96,11 @@ def test_plain_file_needs_no_careful_reader(tmp_path: Path, monkeypatch: pytest.
     for name in ("a.csv", "b.csv.gz"):
         chunks = list(CsvFile(tmp_path / name).chunks())
         assert [[list(one.texts or ()) for one in chunk.parts] for chunk in chunks] == expected
-    assert all(isinstance(chunk["x"].texts, PackedWords) for chunk in chunks)
+    kinds = [{type(chunk[name].texts) for chunk in chunks} for name in "xyz"]
+    assert kinds == [{CellTexts}, {PackedWords, CellTexts}, {CellTexts}]  # the last three words all differ
     joined = ColumnTable.joined(chunks)["z"].texts
-    assert isinstance(joined, PackedWords)
+    assert isinstance(joined, CellTexts)
+    assert isinstance(ColumnTable.joined(chunks)["y"].texts, PackedWords)
     np.testing.assert_array_equal(read_numbers(joined), read_numbers(list(joined)))
 
 
@@ -108,7 +111,8 @@ def test_quotes_in_a_late_row_leave_the_rest_to_the_careful_reader(tmp_path: Pat
     assert source.shape == (4 * PART + 1, 2)
     assert source["y"].tolist() == ["a"] * 3 * PART + ["a,\nb"] + ["c"] * PART
     kinds = [type(batch["x"].texts) for batch in source.batches()]
-    assert kinds == [PackedWords] * 3 + [Words] * 2
+    assert kinds == [CellTexts] * 3 + [Words] * 2
+    assert list(source.take([3 * PART, 1])["x"].texts or ()) == ["7", "1"]
 
 
 @pytest.mark.parametrize("n_words", [0, 1, 126, 127, 128, 129])
@@ -120,3 +124,22 @@ def test_places_of_spooled_words_can_be_counted(n_words: int, tmp_path: Path) ->
     found = Words.of(chunk["x"].texts or [])
     assert list(found) == texts
     assert found.counts.tolist() == [1] * (n_words + 1)
+
+
+@pytest.mark.parametrize("most", [0, 1 << 30])
+def test_a_spool_gives_back_what_it_was_given(most: int, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(spooled, "SPOOLED_BYTES", most)
+    rows = "".join(f"{k / 4},{'NA' if k % 3 else k},word {k},{'ab'[k % 2]},\n" for k in range(3 * PART))
+    (tmp_path / "a.csv").write_text("number,gaps,word,letter,none\n" + rows + f'1,2,"c",d{", "}\n')
+    file = CsvFile(tmp_path / "a.csv")
+    spool = Spool(tmp_path)
+    for chunk in file.chunks():
+        spool.append(chunk)
+    for _ in range(2):
+        for found, given in zip(spool.read(file.columns), file.chunks(), strict=True):
+            for name in file.columns:
+                texts, expected = Words.of(found[name].texts or ()), Words.of(given[name].texts or ())
+                assert list(texts) == list(expected)
+                assert type(texts) is type(expected)
+                np.testing.assert_array_equal(read_numbers(texts), read_numbers(list(expected)))
+    assert [*tmp_path.iterdir()] == [tmp_path / "a.csv"]

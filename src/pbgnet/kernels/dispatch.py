@@ -36,6 +36,10 @@ KERNELS = {
         "torch": "pbgnet.kernels.bits.bits_torch",
         "numba": "pbgnet.kernels.bits.bits_numba",
     },
+    "digests": {
+        "torch": "pbgnet.kernels.digests.sha256_plain",
+        "numba": "pbgnet.kernels.digests.sha256_numba",
+    },
     "fourier": {
         "torch": "pbgnet.kernels.fourier_torch",
         "numba": "pbgnet.kernels.fourier_numba",

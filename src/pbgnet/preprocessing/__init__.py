@@ -1,11 +1,12 @@
 """From a table of mixed types to numbers, in a way that keeps the proof valid."""
 
 from pbgnet.preprocessing.binned import BinnedTable, CodeBook
+from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.code_files import HELD_BYTES, room_for
 from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericColumn, coded, finite_numbers
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import parse_number, read_numbers, word_numbers
-from pbgnet.preprocessing.packed_words import PackedWords, unpack_arrow
+from pbgnet.preprocessing.packed_words import PackedWords, arrow_texts, unpack_arrow
 from pbgnet.preprocessing.parts import (
     PART_ROWS,
     ColumnTable,
@@ -34,6 +35,7 @@ __all__ = [
     "PART_ROWS",
     "BinnedTable",
     "CategoricalColumn",
+    "CellTexts",
     "CodeBook",
     "Column",
     "ColumnTable",
@@ -43,6 +45,7 @@ __all__ = [
     "PackedWords",
     "TablePreprocessor",
     "Words",
+    "arrow_texts",
     "as_numbers",
     "as_table",
     "check_columns",

@@ -8,6 +8,7 @@ from datetime import date, datetime, time
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.moments import DAY, Moments
 from pbgnet.preprocessing.shapes import Shapes, digit_matrix
 from pbgnet.preprocessing.words import Words
@@ -42,9 +43,10 @@ _PATTERNS = {
 
 PARTS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "days": lambda seconds: seconds / DAY,
-    "year": lambda seconds: _months(seconds) // 12 + 1970,
-    "month": lambda seconds: _months(seconds) % 12 + 1,
-    "weekday": lambda seconds: (np.floor(seconds / DAY) + 3) % 7 + 1,  # 1 January 1970 was a Thursday
+    "year": lambda seconds: _by_day(lambda days: _months(days) // 12 + 1970, seconds),
+    "month": lambda seconds: _by_day(lambda days: _months(days) % 12 + 1, seconds),
+    # 1 January 1970 was a Thursday.
+    "weekday": lambda seconds: _by_day(lambda days: (days + 3) % 7 + 1, seconds),
     "hour": lambda seconds: np.floor(seconds % DAY / 3600),
 }
 """What a date becomes, from seconds since the beginning of 1970: days since then, the year, the month, the
@@ -74,7 +76,7 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
     """
     if isinstance(texts, Moments) and layout != "time":
         return np.asarray(np.append(texts.seconds, math.nan)[texts.places])
-    read = Words.of(texts)
+    read = texts.one_by_one() if isinstance(texts, CellTexts) else Words.of(texts)
     found = np.full(read.n_words + 1, math.nan)  # the last one stands for missing texts
     shapes = Shapes.of(read)
     for shape, members in zip(shapes.shapes, shapes.members(), strict=True):
@@ -166,7 +168,20 @@ def _seconds(fields: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(real, seconds, math.nan)
 
 
-def _months(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_day(
+    compute: Callable[[NDArray[np.int64]], NDArray[np.int64]], seconds: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what a function makes of the day of each date, counted from the beginning of 1970.
+
+    It is computed once for each day of those between, where these are fewer than the dates.
+    """
+    days = np.floor(seconds / DAY).astype(np.int64)
+    first, last = (int(days.min()), int(days.max())) if days.size else (0, 0)
+    if last - first >= days.size:
+        return compute(days).astype(np.float64)
+    return np.asarray(compute(np.arange(first, last + 1)).astype(np.float64)[days - first])
+
+
+def _months(days: NDArray[np.int64]) -> NDArray[np.int64]:
     """Months since the beginning of 1970."""
-    days = np.floor(seconds / DAY).astype(np.int64).astype("datetime64[D]")
-    return days.astype("datetime64[M]").astype(np.int64).astype(np.float64)
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)

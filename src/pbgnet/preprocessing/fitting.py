@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError
+from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.columns import (
     CategoricalColumn,
     DateColumn,
@@ -22,7 +23,7 @@ from pbgnet.preprocessing.dates import PARTS, choose_layout, part_of, read_dates
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import DECIMALS, choose_style
 from pbgnet.preprocessing.tables import Column
-from pbgnet.preprocessing.thresholds import choose_thresholds
+from pbgnet.preprocessing.thresholds import choose_thresholds, count_up_to
 from pbgnet.preprocessing.words import Words
 
 MOSTLY = 0.98
@@ -67,15 +68,16 @@ def fit_column(column: Column, rules: Rules) -> Fitted:
     words = Words.of(column.texts)
     if _are_plain_numbers(column, words, rules):
         return _fit_read(column, "plain", "", rules)
-    words = words.only_occurring()
-    if not words.n_words:
+    if not words.present.any():
         return Fitted(EmptyColumn(column.name, True))
+    told = words.one_by_one() if isinstance(words, CellTexts) else words.only_occurring()
     parsed = rules.parse_numbers and not column.categorical
-    if parsed and not column.dates and (read := _fit_numerals(column, words, rules)):
+    if parsed and not column.dates and (read := _fit_numerals(column, told, rules)):
         return read
     may_be_dates = column.dates or parsed
-    if may_be_dates and (read := _fit_dates(column, words, rules.max_bins)):
+    if may_be_dates and (read := _fit_dates(column, told, rules.max_bins)):
         return read
+    words = words.coded if isinstance(words, CellTexts) else told
     if rules.drop_ids and words.n_words == column.n_rows >= FEWEST_NAMED:
         return Fitted(IdColumn(column.name, False))
     *counts, n_missing = words.counts.tolist()
@@ -116,9 +118,13 @@ def _fit_numerals(column: Column, words: Words, rules: Rules) -> Fitted | None:
 
 def _are_plain_numbers(column: Column, words: Words, rules: Rules) -> bool:
     """Whether it is known already that all texts write out numbers as programs do: that is their style."""
-    if words.written is None or column.typed is not None or column.dates or column.categorical:
+    if column.typed is not None or column.dates or column.categorical:
         return False
     if not rules.parse_numbers or "plain" not in DECIMALS[rules.decimal]:
+        return False
+    if isinstance(words, CellTexts):
+        return words.numbers is not None and bool(words.present.any())
+    if words.written is None:
         return False
     used = words.counts[:-1] > 0
     return bool(used.any() and not np.isnan(words.written[used]).any())
@@ -168,13 +174,16 @@ def _fit_parts(column: Column, layout: str, seconds: NDArray[np.float64], max_bi
 
 
 def _present(cells: Sequence[str | None]) -> NDArray[np.bool_]:
+    if isinstance(cells, Words):
+        return cells.present
     return np.array([cell is not None for cell in cells], dtype=bool)
 
 
 def _odd(cells: Sequence[str | None], read: NDArray[np.float64]) -> dict[int, str]:
     """The rows whose text could not be read, and these texts."""
-    texts = ((row, cells[row]) for row in np.flatnonzero(np.isnan(read)).tolist())
-    return {row: text for row, text in texts if text is not None}
+    unread = np.isnan(read)
+    rows = np.flatnonzero(unread & _present(cells)).tolist() if unread.any() else []
+    return {row: str(cells[row]) for row in rows}
 
 
 def _number_the_rows(numbers: NDArray[np.float64]) -> bool:
@@ -209,7 +218,7 @@ def _fit_bins(
 
 def _standardised_means(present: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean of each bin, in deviations from the mean of all numbers, which are not all the same."""
-    bins = np.searchsorted(thresholds, present, side="right")
+    bins = count_up_to(thresholds, present)
     # In units of the largest value, so that squares can neither overflow nor vanish.
     scaled = present / (float(np.abs(present).max()) or 1.0)
     mean = float(scaled.mean())

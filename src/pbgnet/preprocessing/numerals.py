@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.packed_words import PackedWords
 from pbgnet.preprocessing.shapes import Shapes
 from pbgnet.preprocessing.words import Words
@@ -87,6 +88,10 @@ def parse_styled(text: str, style: str) -> tuple[float, str] | None:
 
 def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = "") -> NDArray[np.float64]:
     """Return the number each text writes out, with this unit or none; NaN where it writes out none."""
+    if isinstance(texts, CellTexts):
+        if style == "plain" and texts.numbers is not None:
+            return texts.numbers
+        texts = texts.one_by_one()
     read = Words.of(texts)
     return np.asarray(np.append(word_numbers(read, style, unit), math.nan)[read.places])
 

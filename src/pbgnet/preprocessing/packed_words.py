@@ -77,6 +77,12 @@ class PackedWords(Words):
         content, starts = unpack_arrow(words.dictionary)
         return cls(content, starts, np.concatenate(places), written)
 
+    def encoded(self) -> tuple[NDArray[np.int64], Any]:
+        """Return the length of each text as UTF-8, -1 where one is missing, and all texts together."""
+        lengths = np.append(np.diff(self.starts), MISSING)[self.places]
+        content, _ = unpack_arrow(self._arrow().take(self.places[self.present]))
+        return lengths, content
+
     def take(self, rows: slice | NDArray[Any]) -> "PackedWords":
         """Return the texts of some rows; those of fewer rows than there are words keep theirs alone."""
         places = self.places[rows]
@@ -96,7 +102,7 @@ class PackedWords(Words):
 
 
 def unpack_arrow(array: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the UTF-8 of an array of texts of Arrow, none of which is missing, and where each begins."""
+    """Return the UTF-8 of an array of texts of Arrow, and where each begins; those missing take no room."""
     import pyarrow as pa
 
     if array.type != pa.large_string():
@@ -107,3 +113,12 @@ def unpack_arrow(array: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     held = np.frombuffer(content or b"", dtype=np.uint8)[starts[0] : starts[-1]]
     return held, starts - starts[0]
+
+
+def arrow_texts(content: NDArray[np.uint8], starts: NDArray[np.int64], present: NDArray[np.bool_]) -> Any:
+    """Return texts as an array of Arrow, null where one is not present: what `unpack_arrow` takes apart."""
+    import pyarrow as pa
+
+    mask = np.packbits(present, bitorder="little")
+    buffers = [pa.py_buffer(mask), pa.py_buffer(starts), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.large_string(), len(present), buffers)

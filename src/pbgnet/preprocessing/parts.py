@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.code_files import mapped_copy, mapped_zeros
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.packed_words import PackedWords
@@ -63,16 +64,19 @@ def _joined(parts: Sequence[Column]) -> Column:
     first = parts[0]
     if first.numbers is not None:
         return replace(first, numbers=np.concatenate([np.asarray(part.numbers) for part in parts]))
-    texts = [[] if part.texts is None else part.texts for part in parts]
+    texts = [Words.of([] if part.texts is None else part.texts) for part in parts]
     kinds = {type(part) for part in texts}
-    kind: type[Words] = next((one for one in (Moments, PackedWords) if kinds == {one}), Words)
+    if kinds == {CellTexts, PackedWords}:
+        texts = [part.coded if isinstance(part, CellTexts) else part for part in texts]
+        kinds = {PackedWords}
+    kind: type[Words] = next((one for one in (Moments, PackedWords, CellTexts) if kinds == {one}), Words)
     typed = [part.typed for part in parts]
     if any(one is not None for one in typed):
         absent = [np.full(part.n_rows, np.nan) for part in parts]
         typed = [gap if one is None else one for one, gap in zip(typed, absent, strict=True)]
     return replace(
         first,
-        texts=kind.joined([*map(Words.of, texts)]),
+        texts=kind.joined(texts),
         typed=None if typed[0] is None else np.concatenate([np.asarray(one) for one in typed]),
     )
 

@@ -78,9 +78,20 @@ class Words(Sequence[str | None]):
         return np.append(found[1:], found[0])
 
     @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which texts are not missing."""
+        return np.asarray(self.places != MISSING)
+
+    @property
     def n_present(self) -> int:
         """Number of texts that are not missing."""
-        return len(self) - int(np.count_nonzero(self.places == MISSING))
+        return int(np.count_nonzero(self.present))
+
+    def encoded(self) -> tuple[NDArray[np.int64], Any]:
+        """Return the length of each text as UTF-8, -1 where one is missing, and all texts together."""
+        words = [word.encode("utf-8", "surrogatepass") for word in self.words]
+        lengths = np.array([*map(len, words), MISSING], dtype=np.int64)
+        return lengths[self.places], b"".join(map([*words, b""].__getitem__, self.places.tolist()))
 
     @classmethod
     def joined(cls, parts: "Sequence[Words]") -> "Words":

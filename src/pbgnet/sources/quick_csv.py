@@ -14,11 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbgnet.preprocessing import PART_ROWS, Column, ColumnTable, PackedWords, Words, unpack_arrow
+from pbgnet.preprocessing import (
+    PART_ROWS,
+    CellTexts,
+    Column,
+    ColumnTable,
+    PackedWords,
+    Words,
+    unpack_arrow,
+)
 
 BLOCK_BYTES = 1 << 20
 
-_NUMERALS = b"0123456789+-.eE"
+# So few cells tell mostly that others are no numbers, and so many whether most of them differ.
+FEW, MANY = 64, 8192
 
 
 def plain_chunks(
@@ -37,15 +46,18 @@ def plain_chunks(
         return 0
     done = 0
     for block in blocks:
-        if (table := _read(block, separator, names)) is None:
+        if (table := _read(block, separator, names, missing)) is None:
             return done
-        yield ColumnTable(tuple(Column(name, None, _cleaned(table[name], missing)) for name in names))
+        yield ColumnTable(tuple(Column(name, None, _texts(table[name], missing)) for name in names))
         done += 1
     return None if done else 0
 
 
-def _read(block: bytes, separator: str, names: Sequence[str]) -> Any:
-    """Read lines as a table of texts; None where another reader might read them otherwise."""
+def _read(block: bytes, separator: str, names: Sequence[str], missing: Collection[str] = ()) -> Any:
+    """Read lines as a table of texts; None where another reader might read them otherwise.
+
+    Texts that mean "missing", and empty ones, are null.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
@@ -57,7 +69,11 @@ def _read(block: bytes, separator: str, names: Sequence[str]) -> Any:
             pa.BufferReader(rows),
             csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES, use_threads=False),
             csv.ParseOptions(delimiter=separator, quote_char=False),
-            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=["", *missing],
+                strings_can_be_null=True,
+            ),
         )
     except pa.ArrowInvalid:  # rows of another length, a cell that is very long, or what is not UTF-8
         return None
@@ -102,24 +118,29 @@ def _nth_line_end(block: bytes, count: int) -> int:
     return int(ends[count - 1]) + 1
 
 
-def _cleaned(cells: Any, missing: Collection[str]) -> Words:
+def _texts(cells: Any, missing: Collection[str]) -> Words:
     """Return texts without blanks around them, and none where they mean "missing"."""
     import pyarrow as pa
-    import pyarrow.compute as compute
 
-    coded = cells.dictionary_encode().combine_chunks()
-    words, places = coded.dictionary, coded.indices.to_numpy()
-    gaps = compute.is_in(words, pa.array(["", *missing], pa.string())).to_numpy(zero_copy_only=False)
-    if gaps.any():
-        kept = ~gaps
-        words = words.filter(pa.array(kept))
-        places = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)[places]
+    whole = cells.combine_chunks()
+    array = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    if _written(array.slice(0, FEW)) is not None and (numbers := _written(array)) is not None:
+        return CellTexts(len(array), lambda: array, numbers)
+    if 2 * len((sample := array.slice(0, MANY)).unique()) > len(sample):
+        content, starts = unpack_arrow(array.drop_null())
+        if not _may_have_blanks(content, starts):
+            return CellTexts(len(array), lambda: array)
+    return _cleaned(array.dictionary_encode(), missing)
+
+
+def _cleaned(coded: Any, missing: Collection[str]) -> Words:
+    words, places = coded.dictionary, coded.indices.fill_null(-1).to_numpy()
     content, starts = unpack_arrow(words)
     if _may_have_blanks(content, starts):
         stripped = [word.strip() for word in words.to_pylist()]
         texts = Words.of([None if not word or word in missing else word for word in stripped] + [None])
         return Words(texts.words, texts.places[places])
-    return PackedWords(content, starts, places, _written(words, content))
+    return PackedWords(content, starts, places)
 
 
 def _may_have_blanks(content: NDArray[np.uint8], starts: NDArray[np.int64]) -> bool:
@@ -128,14 +149,13 @@ def _may_have_blanks(content: NDArray[np.uint8], starts: NDArray[np.int64]) -> b
     return bool(((edges <= ord(" ")) | (edges > ord("~"))).any())
 
 
-def _written(words: Any, content: NDArray[np.uint8]) -> NDArray[np.float64] | None:
-    """Return the numbers that words write out, if all of them are such; None if somebody has to look."""
+def _written(cells: Any) -> NDArray[np.float64] | None:
+    """Return the numbers that cells write out, NaN for null, if each writes out a finite one; else None."""
     import pyarrow as pa
 
-    if content.tobytes().translate(None, _NUMERALS):
-        return None
     try:
-        numbers = words.cast(pa.float64()).to_numpy()
+        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return None
-    return np.where(np.isinf(numbers), np.nan, numbers)
+    n_finite = np.count_nonzero(np.isfinite(numbers))  # "nan" and "inf" are no numbers in a table
+    return numbers if n_finite == len(cells) - cells.null_count else None

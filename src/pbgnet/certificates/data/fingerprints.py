@@ -1,9 +1,9 @@
 """SHA-256 of data, splits and weights: one text per content, whatever container it came in.
 
-Numbers are hashed as little-endian float64 (or int64) in row order behind their shape, texts each by the
-SHA-256 of its UTF-8, so that two contents have one fingerprint only if they are equal. All kinds of
-NaN count as one: they all mean "missing". A table has a fingerprint of its features (`table_facts`), of
-its labels and of the names of its columns.
+Numbers are hashed as little-endian float64 (or int64) in row order behind their shape, texts as UTF-8 one
+behind the other, after the length of each of them. So two contents have one fingerprint only if they are
+equal. All kinds of NaN count as one: they all mean "missing". A table has a fingerprint of its features
+(`table_facts`), of its labels and of the names of its columns.
 """
 
 import hashlib
@@ -19,10 +19,9 @@ from torch import Tensor
 
 from pbgnet.certificates.data.indicators import target_values
 from pbgnet.certificates.data.labels import distinct_labels
-from pbgnet.certificates.data.table_facts import TableFacts, fingerprint_features, update_with_words
-from pbgnet.certificates.data.walk import word_digests
+from pbgnet.certificates.data.table_facts import TableFacts, fingerprint_features
 from pbgnet.exceptions import DtypeError, UncertifiedError
-from pbgnet.preprocessing import column_names, count_rows, is_source
+from pbgnet.preprocessing import Words, column_names, count_rows, is_source
 from pbgnet.validation import check_readable
 
 if TYPE_CHECKING:
@@ -162,8 +161,9 @@ def _fingerprint_values(values: NDArray[Any]) -> str:
     digest = hashlib.sha256()
     digest.update(f"labels:{values.dtype.kind}:{values.shape}\n".encode())
     if values.dtype.kind == "O":
-        words, places = distinct_labels(values)
-        update_with_words(digest, word_digests(words), places)
+        lengths, content = Words(*distinct_labels(values)).encoded()
+        _update(digest, lengths)
+        digest.update(content)
     else:
         _update(digest, values)
     return digest.hexdigest()

@@ -103,10 +103,9 @@ def distinct_labels(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.int32]]
     ([1, 3], array([1, 0, 1], dtype=int32))
     """
     if values.dtype.kind == "O":
-        known: dict[Any, int] = {}
-        each = (known.setdefault(label, len(known)) for label in values)
-        places = np.fromiter(each, dtype=np.int32, count=len(values))
-        return list(known), places
+        labels = values.tolist()
+        known = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+        return list(known), np.fromiter(map(known.__getitem__, labels), dtype=np.int32, count=len(labels))
     if values.ndim == 2:
         rows = np.ascontiguousarray(values)
         whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]

@@ -161,7 +161,7 @@ def _add_words(
     are_words = np.isnan(cells.numbers)
     are_words[-1] = False  # where a text is missing
     for k, rounding in enumerate(roundings):
-        bits = np.where(are_words, cells.digests[:, 0], rounding(exact, places).view(np.uint64)[0])
+        bits = np.where(are_words, cells.bits, rounding(exact, places).view(np.uint64)[0])
         hashes[k] += stir(bits + _salts(places))[cells.places]
 
 

@@ -1,25 +1,23 @@
 """What is remembered of a table, in one walk through it: a hash of each row, and the digest of all cells.
 
 The digest is a SHA-256 of the number of rows, the shape of a row and, for each column, its kind and the
-SHA-256 of its cells in the order of the rows: numbers as little-endian float64, texts each as the SHA-256
-of its UTF-8, a missing one as 32 zero bytes. So it does not depend on where the walk is cut into parts.
+SHA-256 of its cells in the order of the rows: numbers as little-endian float64. A column of texts has two:
+that of the number of bytes of each text as UTF-8, little-endian int64, -1 for a missing one; and that of the
+texts themselves, one behind the other. So it does not depend on where the walk is cut into parts.
 """
 
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pbgnet.certificates.data.row_hashes import ROUNDINGS, hash_rows, label_hashes
-from pbgnet.certificates.data.walk import SparsePart, TablePart, WordCells, column_shape, table_parts
+from pbgnet.certificates.data.walk import SparsePart, TablePart, column_shape, table_parts
 from pbgnet.exceptions import DtypeError
-from pbgnet.preprocessing import count_rows, zeros_beside
-
-if TYPE_CHECKING:
-    from hashlib import _Hash
+from pbgnet.preprocessing import Words, count_rows, zeros_beside
 
 EMPTY, NUMBERS, TEXTS = "empty", "numbers", "texts"
 """Kinds of columns; one without any value is of the first, whatever the table says of it."""
@@ -114,9 +112,10 @@ class FeaturesDigest:
 
     def _take(self, part: TablePart) -> None:
         for place, values in zip(part.places.tolist(), part.numbers, strict=True):
-            self._stream(place, NUMBERS).take_numbers(values)
-        for place, cells in part.words.items():
-            self._stream(place, TEXTS).take_words(cells)
+            if place not in part.texts:
+                self._stream(place, NUMBERS).take_numbers(values)
+        for place, texts in part.texts.items():
+            self._stream(place, TEXTS).take_texts(texts)
 
     def _take_sparse(self, matrix: Any) -> None:
         """Take in how many entries each row has, their columns and their values."""
@@ -131,7 +130,8 @@ class _Stream:
     """The digest of one column, from its first row on."""
 
     def __init__(self, kind: str) -> None:
-        self.kind, self._digest, self._empty = kind, hashlib.sha256(), True
+        self.kind, self._empty = kind, True
+        self._digest, self._content = hashlib.sha256(), hashlib.sha256()
 
     def take_numbers(self, values: NDArray[np.float64]) -> None:
         self._empty = self._empty and bool(np.isnan(values).all())
@@ -141,19 +141,15 @@ class _Stream:
         self._empty = self._empty and not values.size
         self._digest.update(np.ascontiguousarray(values, dtype="<i8").data)
 
-    def take_words(self, cells: WordCells) -> None:
-        self._empty = self._empty and bool((cells.places < 0).all())
-        update_with_words(self._digest, cells.digests, cells.places)
+    def take_texts(self, texts: Words) -> None:
+        lengths, content = texts.encoded()
+        self._empty = self._empty and bool((lengths < 0).all())
+        self._digest.update(np.ascontiguousarray(lengths, dtype="<i8").data)
+        self._content.update(content)
 
     def finish(self) -> bytes:
-        """Return the kind and the digest, of 32 bytes; those of an empty column are all zeros."""
+        """Return the kind and the digest; those of an empty column are all zeros."""
         if self._empty:
             return f"{EMPTY}:".encode() + bytes(self._digest.digest_size)
-        return f"{self.kind}:".encode() + self._digest.digest()
-
-
-def update_with_words(digest: "_Hash", digests: NDArray[np.uint64], places: NDArray[Any]) -> None:
-    """Hash texts that stand at these places among words, in blocks that need little memory."""
-    step = 1 << 16
-    for start in range(0, len(places), step):
-        digest.update(np.ascontiguousarray(digests[places[start : start + step]], dtype="<u8").data)
+        content = self._content.digest() if self.kind == TEXTS else b""
+        return f"{self.kind}:".encode() + self._digest.digest() + content

@@ -2,16 +2,19 @@
 
 import functools
 import hashlib
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from pbgnet.kernels import find_kernel
 from pbgnet.preprocessing import (
+    CellTexts,
+    Column,
     ColumnTable,
     PackedWords,
     Words,
@@ -27,19 +30,29 @@ from pbgnet.validation import check_readable
 # An array is walked through in parts of about this many numbers.
 PART_CELLS = 1 << 20
 
-DIGEST_BYTES = 32
+# So many words are worth compiling for.
+MANY_WORDS = 1 << 10
+
+TRUTH_VALUES = ("False", "True")
 
 
 class WordCells:
-    """The texts of a column in one part: a SHA-256 for each word, and the place of each row's word.
+    """The texts of a column in one part: its words, and the place of each row's word among them."""
 
-    A missing text has a digest of zeros, which is the last.
-    """
-
-    def __init__(self, texts: Sequence[str | None]) -> None:
-        self._words = Words.of(texts).compact()
+    def __init__(self, texts: Words) -> None:
+        self._words = texts.one_by_one() if isinstance(texts, CellTexts) else texts.compact()
         self.places = self._words.places
-        self.digests = word_digests(self._words)
+
+    @functools.cached_property
+    def bits(self) -> NDArray[np.uint64]:
+        """The first 64 bits of the SHA-256 of each word that writes out no number; 0 for all others.
+
+        One more, which is the last, stands for a missing text.
+        """
+        found = np.zeros(self._words.n_words + 1, dtype=np.uint64)
+        are_words = np.isnan(self._written)
+        found[:-1][are_words] = first_bits(self._words, np.flatnonzero(are_words))
+        return found
 
     @functools.cached_property
     def numbers(self) -> NDArray[np.float64]:
@@ -47,10 +60,14 @@ class WordCells:
 
         True and false are 1 and 0: a column of them is one of texts in a frame, and of numbers in its values.
         """
-        found = np.append(word_numbers(self._words), math.nan)
-        for digest, number in zip(word_digests(["False", "True"]), (0.0, 1.0), strict=False):
-            found[(self.digests == digest).all(axis=1)] = number
+        found = np.append(self._written, math.nan)
+        for bits, number in zip(first_bits(Words.of(TRUTH_VALUES), np.arange(2)), (0.0, 1.0), strict=True):
+            found[self.bits == bits] = number
         return found
+
+    @functools.cached_property
+    def _written(self) -> NDArray[np.float64]:
+        return word_numbers(self._words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +78,19 @@ class TablePart:
     ----------
     n_rows : int
     numbers : ndarray of float64, shape (k, n_rows)
-        The columns of numbers, with one kind of NaN.
+        The columns of numbers, with one kind of NaN, and those of texts that all write out numbers.
     places : ndarray of int64, shape (k,)
         Where they stand among all columns.
+    texts : mapping of int to Words
+        The columns of texts, by their places.
     words : mapping of int to WordCells
-        The other columns, by their places.
+        Those among them that are not in `numbers`.
     """
 
     n_rows: int
     numbers: NDArray[np.float64]
     places: NDArray[np.int64]
+    texts: Mapping[int, Words]
     words: Mapping[int, WordCells]
 
 
@@ -133,27 +153,37 @@ def column_shape(X: Any, names: Sequence[str] | None = None) -> tuple[int, ...]:
     return tuple(int(size) for size in shape[1:])
 
 
-def word_digests(words: Sequence[str] | Words) -> NDArray[np.uint64]:
-    """Return the SHA-256 of each word as four numbers, and four zeros last, for a missing one."""
+def first_bits(words: Words, which: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the first 64 bits of the SHA-256 of some words, by their places."""
+    if isinstance(words, PackedWords) and len(which) >= MANY_WORDS:
+        kernel = find_kernel("digests", torch.device("cpu"))
+        found: NDArray[np.uint64] = kernel.first_bits(words.content, words.starts, which)
+        return found
     if isinstance(words, PackedWords):
         content, cuts = words.content.tobytes(), words.starts.tolist()
-        written = (content[start:end] for start, end in itertools.pairwise(cuts))
+        written = (content[cuts[place] : cuts[place + 1]] for place in which.tolist())
     else:
-        texts = words.words if isinstance(words, Words) else words
-        written = (word.encode("utf-8", "surrogatepass") for word in texts)
-    digests = [hashlib.sha256(word).digest() for word in written]
-    digests.append(bytes(DIGEST_BYTES))
-    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, DIGEST_BYTES // 8)
+        written = (words.words[place].encode("utf-8", "surrogatepass") for place in which.tolist())
+    firsts = b"".join([hashlib.sha256(word).digest()[:8] for word in written])
+    return np.frombuffer(firsts, dtype="<u8").astype(np.uint64)
 
 
 def _of_columns(table: ColumnTable) -> TablePart:
-    numbers = {k: column.numbers for k, column in enumerate(table.parts) if column.numbers is not None}
-    words = {k: WordCells(column.texts or ()) for k, column in enumerate(table.parts) if k not in numbers}
+    columns = dict(enumerate(table.parts))
+    texts = {k: Words.of(column.texts or ()) for k, column in columns.items() if column.numbers is None}
+    numbers = {k: _numbers_of(column) for k, column in columns.items()}
+    known = {k: values for k, values in numbers.items() if values is not None}
     n_rows = table.shape[0]
-    stacked = np.empty((len(numbers), n_rows), dtype="<f8")
-    for row, values in zip(stacked, numbers.values(), strict=True):
+    stacked = np.empty((len(known), n_rows), dtype="<f8")
+    for row, values in zip(stacked, known.values(), strict=True):
         row[:] = values
-    return TablePart(n_rows, _one_nan(stacked), np.array(list(numbers), dtype=np.int64), words)
+    words = {k: WordCells(some) for k, some in texts.items() if k not in known}
+    return TablePart(n_rows, _one_nan(stacked), np.array(list(known), dtype=np.int64), texts, words)
+
+
+def _numbers_of(column: Column) -> NDArray[np.float64] | None:
+    """Return the numbers of a column that holds, or writes out, nothing else."""
+    return column.texts.numbers if isinstance(column.texts, CellTexts) else column.numbers
 
 
 def _array_parts(array: NDArray[Any]) -> Iterator[TablePart]:
@@ -162,7 +192,7 @@ def _array_parts(array: NDArray[Any]) -> Iterator[TablePart]:
     step = max(1, PART_CELLS // max(1, rows.shape[1]))
     for start in range(0, len(rows), step):
         turned = np.array(rows[start : start + step].T, dtype="<f8", order="C")
-        yield TablePart(turned.shape[1], _one_nan(turned), places, {})
+        yield TablePart(turned.shape[1], _one_nan(turned), places, {}, {})
 
 
 def _sparse_parts(matrix: Any) -> Iterator[SparsePart]:
