@@ -1,7 +1,7 @@
 """Small experiments on why some of our numbers differ from the paper's.
 
-``rows`` is arithmetic on the paper's own tables and takes a second. The other three train networks with one
-hidden layer of 10, on one CPU core.
+``rows`` and ``deviations`` are arithmetic on the paper's own tables and take a second. The others train
+networks with one hidden layer of 10, on one CPU core.
 """
 
 import argparse
@@ -14,18 +14,20 @@ from typing import Any, NamedTuple
 
 import torch
 
-from benchmarks.differences import epochs, priors, published, tradeoff
+from benchmarks.differences import epochs, priors, program, published, repeats, tradeoff
 from benchmarks.differences.setting import Setting, setting
+from benchmarks.tables import Table
 from pbgnet.datasets import PAPER_DATASETS
 from pbgnet.experiments.runs import code_version
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "differences"
-STORE, ROWS_TABLE = FOLDER / "runs.jsonl", FOLDER / "tables" / "implied-rows.md"
+STORE, TABLES_FOLDER = FOLDER / "runs.jsonl", FOLDER / "tables"
 KEY = ("experiment", "dataset", "split", "variant")
 
 EPILOG = """\
 What results/differences has:
   python -m benchmarks.differences rows
+  python -m benchmarks.differences deviations
   python -m benchmarks.differences epochs --datasets ads adult mnist17 mnist49 mnist56 --splits 0 1 2
   python -m benchmarks.differences priors --datasets ads adult --splits 0 1 2 3 4 5 \\
       --variants exact "T = 10" "T = 50" "T = 100"
@@ -33,6 +35,13 @@ What results/differences has:
       --variants "last epoch" "no halving" "batches of 32" "weights of variance 1"
   python -m benchmarks.differences tradeoff --datasets ads --splits 0 1 2 3 4 5
   python -m benchmarks.differences tradeoff --datasets mnist49 --splits 0 1 --variants exact
+  python -m benchmarks.differences program --datasets ads --splits 0 1 2 --variants "as in the studies" norm
+  python -m benchmarks.differences program --datasets ads --splits 0 --variants threshold
+  python -m benchmarks.differences program --datasets adult mnist17 --splits 0 \\
+      --variants "as in the studies" norm
+  python -m benchmarks.differences program --datasets mnist49 --splits 0 --variants "norm and threshold"
+  python -m benchmarks.differences repeats --datasets ads mnist49 --splits 0 --variants "PBGNet, exact"
+  python -m benchmarks.differences repeats --datasets ads mnist56 --splits 0 --variants PBGNet_l-bnd
 """
 
 
@@ -43,6 +52,27 @@ class Experiment(NamedTuple):
     variants: Iterable[str]
     run: Callable[[Setting, str], Iterator[dict[str, Any]]]
 
+
+class Arithmetic(NamedTuple):
+    """A table made of the paper's own: what it is about, what makes it, and where it is kept."""
+
+    about: str
+    make: Callable[[], Table]
+    path: Path
+
+
+ARITHMETIC = {
+    "rows": Arithmetic(
+        "how many rows are behind each bound of the paper's Table 1",
+        published.table,
+        TABLES_FOLDER / "implied-rows.md",
+    ),
+    "deviations": Arithmetic(
+        "the deviations of PBGNet's errors beside those of one fixed classifier on random splits",
+        published.deviation_table,
+        TABLES_FOLDER / "split-deviations.md",
+    ),
+}
 
 EXPERIMENTS = {
     "epochs": Experiment(
@@ -56,6 +86,14 @@ EXPERIMENTS = {
     "tradeoff": Experiment(
         "PBGNet: the first value of C, and errors measured with few samples", tradeoff.VARIANTS, tradeoff.run
     ),
+    "program": Experiment(
+        "PBGNet: what the authors' program does and the paper does not mention", program.VARIANTS, program.run
+    ),
+    "repeats": Experiment(
+        "deviations over trainings on one split, and over predictions of one network",
+        repeats.VARIANTS,
+        repeats.run,
+    ),
 }
 
 
@@ -63,8 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one experiment."""
     options = _parse(arguments)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    if options.experiment == "rows":
-        text = published.table().markdown()
+    if options.experiment in ARITHMETIC:
+        text = ARITHMETIC[options.experiment].make().markdown()
         options.out.write_text(text, encoding="utf-8")
         print(text, end="")
         return 0
@@ -115,9 +153,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="experiment", required=True, metavar="EXPERIMENT")
-    about = "how many rows are behind each bound of the paper's Table 1"
-    rows = commands.add_parser("rows", help=about, description=about)
-    rows.add_argument("--out", type=Path, default=ROWS_TABLE, help="the Markdown file to write")
+    for name, arithmetic in ARITHMETIC.items():
+        command = commands.add_parser(name, help=arithmetic.about, description=arithmetic.about)
+        command.add_argument("--out", type=Path, default=arithmetic.path, help="the Markdown file to write")
     for name, experiment in EXPERIMENTS.items():
         command = commands.add_parser(name, help=experiment.about, description=experiment.about)
         command.add_argument(

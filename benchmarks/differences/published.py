@@ -1,4 +1,4 @@
-"""What the paper's own tables say about the rows behind a bound: arithmetic, no training.
+"""What the paper's own tables say about its bounds and its deviations: arithmetic, no training.
 
 Where C is the best one for a loss L, the bound p of Table 1 has `C = ln(p (1 - L)) - ln(L (1 - p))`. So C and
 p tell L, and `kl(L, p) = (KL + ln(2 sqrt(n) / delta)) / n` tells the number n of rows.
@@ -49,6 +49,42 @@ def table() -> Table:
         "epoch, so their shares are less exact than the rounding says.",
     ]
     return found
+
+
+class Deviations(NamedTuple):
+    """Deviations of PBGNet's errors in the paper's Table 5, and those of one fixed classifier."""
+
+    dataset: str
+    printed: tuple[float, float]
+    fixed: tuple[float, float]
+
+
+def deviation_table() -> Table:
+    """Return what random splits alone would give, beside the paper's deviations."""
+    columns = ("data set", "train, paper", "train, fixed", "test, paper", "test, fixed")
+    found = Table("Deviations of PBGNet's errors over random splits", columns)
+    for x in split_deviations():
+        train, test = (f"{number:.3f}" for number in x.printed)
+        found.add(x.dataset, train, f"{x.fixed[0]:.4f}", test, f"{x.fixed[1]:.4f}")
+    found.notes += [
+        "Paper: Table 5, 20 splits, three digits.",
+        "Fixed: one classifier with the same error rate over all rows, whatever the split. Only chance "
+        "decides which of its wrong answers are among the train rows.",
+    ]
+    return found
+
+
+def split_deviations() -> Iterator[Deviations]:
+    """Yield the deviations of PBGNet's errors: rows are drawn without replacement."""
+    for (dataset, algorithm), row in _published("variance.csv").items():
+        rows = DATASETS[dataset].paper_rows
+        if algorithm != "pbgnet" or rows is None:
+            continue
+        errors = [float(row[name]) for name in ("train_error", "test_error")]
+        rate = sum(n * error for n, error in zip(rows, errors, strict=True)) / sum(rows)
+        fixed = [math.sqrt(rate * (1 - rate) / n * (1 - n / sum(rows))) for n in rows]
+        printed = [float(row[f"{name}_deviation"]) for name in ("train_error", "test_error")]
+        yield Deviations(dataset, (printed[0], printed[1]), (fixed[0], fixed[1]))
 
 
 def implied_rows() -> Iterator[Implied]:

@@ -1,6 +1,8 @@
 """What every experiment starts from: the paper's splits, its constants, one hidden layer of 10."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -30,6 +32,8 @@ class Setting:
     split: int
     train: TrainingData
     test: TrainingData
+    repeat: int = 0
+    """Which of several trainings on the same rows: each has its own weights, batches and samples."""
 
     @property
     def batch_size(self) -> int:
@@ -38,7 +42,8 @@ class Setting:
 
     def seed(self, use: int) -> int:
         """Return the seed of one use."""
-        return int(np.random.SeedSequence([self.split, use]).generate_state(1, np.uint32)[0])
+        repeat = [self.repeat] if self.repeat and use != ROWS else []
+        return int(np.random.SeedSequence([self.split, use, *repeat]).generate_state(1, np.uint32)[0])
 
     def seeds(self, use: int, count: int) -> Tensor:
         """Return the same seed so many times: replicas see the same batches."""
@@ -66,6 +71,40 @@ def setting(dataset: str, split: int) -> Setting:
         for part in (rows.train, rows.test)
     )
     return Setting(dataset, split, train, test)
+
+
+class NarrowNorm:
+    """Constants that the norm of a layer's inputs leaves out, as in the authors' program.
+
+    Ours divides by the root of |x|^2 + 1 in the first layer and by that of 11 at the output, the program by
+    |x| and by the root of 10. With weights larger by the ratio of the two roots our output answers as the
+    program's does, and its divergence counts 10 / 11.
+    """
+
+    RATIO = (HIDDEN[0] + 1) / HIDDEN[0]
+    FACTORS = (1.0, 1 / RATIO)
+
+    @staticmethod
+    def rows(data: TrainingData) -> TrainingData:
+        """Return the rows with their constant, divided by the norm without it."""
+        constant = data.rows[..., -1:]
+        return replace(data, rows=data.rows / (1 - constant.square()).sqrt())
+
+    @classmethod
+    def start(cls, start: Start) -> Start:
+        """Return first weights with constants of 0."""
+        hidden, output = (w.clone() for w in start.weights)
+        hidden[..., -1], output[..., -1] = 0, 0
+        return Start([hidden, output * math.sqrt(cls.RATIO)], start.aggregation)
+
+    @classmethod
+    def divergence(cls, weights: Sequence[Tensor], prior: Sequence[Tensor]) -> list[float]:
+        """Return the divergence of each replica."""
+        halves = [
+            factor / 2 * (w.detach() - u).double().square().sum(dim=(-2, -1))
+            for factor, w, u in zip(cls.FACTORS, weights, prior, strict=True)
+        ]
+        return (halves[0] + halves[1]).tolist()
 
 
 def bound(loss: float, divergence: float, n: int) -> float:

@@ -1,20 +1,26 @@
 """The experiments on differences from the paper run, resume, and are quoted as they came out."""
 
+import itertools
 import json
 import math
 import re
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from benchmarks.differences import __main__ as command
-from benchmarks.differences import epochs, priors, published, tradeoff
-from benchmarks.differences.setting import Setting
+from benchmarks.differences import epochs, priors, program, published, repeats, tradeoff
+from benchmarks.differences.setting import NarrowNorm, Setting, losses
 
+from pbgnet.aggregation import Enumeration
 from pbgnet.bounds import seeger_bound
-from pbgnet.training import TrainingData
+from pbgnet.training import Start, TrainingData
+from pbgnet.training.solvers.callbacks import LoopState
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -30,7 +36,9 @@ def small(monkeypatch):
     )
     monkeypatch.setattr(command, "setting", lambda dataset, split: Setting(dataset, split, train, test))
     monkeypatch.setattr(epochs, "MAX_EPOCHS", 3)
-    monkeypatch.setattr(tradeoff, "MAX_EPOCHS", 3)
+    for experiment in (program, repeats, tradeoff):
+        monkeypatch.setattr(experiment, "MAX_EPOCHS", 3)
+    monkeypatch.setattr(repeats, "REPEATS", 2)
     monkeypatch.setattr(priors, "ITERATIONS", 3)
 
 
@@ -45,6 +53,9 @@ def lines(path: Path) -> list[dict]:
         ("epochs", "validation", len(epochs.RULES)),
         ("priors", "last epoch", len(priors.RATES)),
         ("priors", "T = 10", len(priors.RATES)),
+        ("program", "norm and threshold", len(program.RATES)),
+        ("repeats", "PBGNet, exact", 2),
+        ("repeats", "PBGNet_l-bnd", 2),
         ("tradeoff", "exact", len(tradeoff.FIRST_C)),
     ],
 )
@@ -93,10 +104,85 @@ def test_rows_behind_a_bound_are_found_again(n):
     )
 
 
-def test_the_stored_table_of_implied_rows_is_as_the_command_makes_it(tmp_path, capsys):
+@pytest.mark.parametrize("name", command.ARITHMETIC)
+def test_the_stored_tables_of_the_papers_numbers_are_as_the_commands_make_them(name, tmp_path, capsys):
+    out = tmp_path / "table.md"
+    command.main([name, "--out", str(out)])
+    assert out.read_text() == command.ARITHMETIC[name].path.read_text()
+
+
+def test_the_papers_deviations_of_pbgnet_are_those_of_a_fixed_classifier():
+    found = list(published.split_deviations())
+    assert len(found) == 6
+    for x in found:
+        for printed, fixed in zip(x.printed, x.fixed, strict=True):
+            # the deviation of 20 numbers is known up to a factor of 1 +- 0.16, and printed with three digits
+            assert abs(printed - fixed) < 2 * 0.16 * fixed + 0.0005
+
+
+@pytest.mark.parametrize("train", [30, 60])
+def test_the_deviation_of_a_fixed_classifier_is_that_of_many_splits(train, monkeypatch):
+    right = np.arange(80) >= 20
+    generator = np.random.default_rng(0)
+    shuffled = [generator.permutation(right) for _ in range(4000)]
+    rows = SimpleNamespace(paper_rows=(train, 80 - train))
+    numbers = {"train_error": "0.25", "test_error": "0.25"} | dict.fromkeys(
+        ("train_error_deviation", "test_error_deviation"), "0"
+    )
+    monkeypatch.setattr(published, "DATASETS", {"made": rows})
+    monkeypatch.setattr(published, "_published", lambda name: {("made", "pbgnet"): numbers})
+    (found,) = published.split_deviations()
+    drawn = [np.std([1 - x[part].mean() for x in shuffled]) for part in (slice(train), slice(train, 80))]
+    assert found.fixed == pytest.approx(drawn, rel=0.05)
+
+
+def test_a_norm_without_constants_is_that_of_the_definition(small):
+    place = command.setting("ads", 0)
+    start = NarrowNorm.start(place.start(None))
+    start.weights[0][:, -1], start.weights[1][:, -1] = 0.3, 0.7
+    rows = NarrowNorm.rows(place.train)
+    network = Start(start.weights, Enumeration()).network(1, rows)
+    x = place.train.rows[:, :-1] / place.train.rows[:, -1:]
+    hidden, output = (w[:, :-1] for w in start.weights)
+    mean = torch.erf((x @ hidden.mT + 0.3) / (math.sqrt(2) * x.norm(dim=-1, keepdim=True)))
+    signs = torch.tensor(list(itertools.product((-1.0, 1.0), repeat=10)), dtype=mean.dtype)
+    vote = torch.erf(
+        (signs @ output.flatten() + 0.7) / math.sqrt(22)
+    )  # both are the root of 1.1 times theirs
+    chance = (0.5 + 0.5 * mean[:, None] * signs).prod(dim=-1)
+    expected = (1 - rows.y.flatten() * (chance @ vote)).mean() / 2
+    assert losses(network, rows)[0] == pytest.approx([expected.item()])
+
+
+def test_a_norm_without_constants_counts_the_output_less():
+    weights, prior = [torch.ones(10, 5), torch.ones(1, 11)], [torch.zeros(10, 5), torch.zeros(1, 11)]
+    assert NarrowNorm.divergence(weights, prior) == pytest.approx((50 + 10) / 2)
+    objective = program.NarrowCatoni([u[None] for u in prior], 80, 0.05, torch.zeros(1))
+    assert objective.penalty([w[None] for w in weights]).item() == pytest.approx((50 + 10) / 2)
+
+
+def test_a_small_fall_counts_only_without_a_threshold():
+    for threshold, kept in ((0.0, [0.5, 0.49995, 0.49995, 0.4]), (1e-4, [0.5, 0.5, 0.5, 0.4])):
+        counted, found = program._Counted(threshold), []
+        for cost in (0.5, 0.49995, 0.6, 0.4):
+            state = LoopState(
+                [], torch.zeros(0), torch.zeros(1), torch.zeros(1), record={"objective": torch.tensor([cost])}
+            )
+            counted.on_epoch_end(state)
+            found.append(state.record[program.COUNTED].item())
+        assert found == pytest.approx(kept)
+
+
+def test_repeats_share_the_rows_and_nothing_else(small):
+    place = command.setting("ads", 0)
+    again = replace(place, repeat=1)
+    same = [place.seed(use) == again.seed(use) for use in range(4)]
+    assert same == [False, False, False, True]
+
+
+def test_the_bounds_of_pbgnet_l_bnd_count_the_rows_that_train(tmp_path, capsys):
     out = tmp_path / "rows.md"
     command.main(["rows", "--out", str(out)])
-    assert out.read_text() == command.ROWS_TABLE.read_text()
     shares = re.findall(r"PBGNet_l-bnd \| \w+ +\| ([\d.]+)", out.read_text())
     assert len(shares) == 6
     assert all(abs(float(share) - 0.8) < 0.0025 for share in shares)
