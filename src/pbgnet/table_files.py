@@ -11,7 +11,7 @@ ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "pa
 
 
 def kind_of_file(path: object) -> str:
-    """Return "csv", "csv.gz" or "parquet", from the extension of a file."""
+    """Return "csv", "csv.gz" or "parquet", by the extension of a file."""
     name = str(path).lower()
     for ending, kind in ENDINGS.items():
         if name.endswith(ending):

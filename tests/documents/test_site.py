@@ -131,6 +131,24 @@ def test_a_formula_that_cannot_be_translated_is_a_warning(sphinx_extension, monk
     assert warnings == [r"a < \nonsense"]
 
 
+@pytest.mark.parametrize("page", sorted((DOCS / "theory").glob("*.md")), ids=lambda page: page.stem)
+def test_every_formula_of_the_theory_can_be_translated(sphinx_extension, monkeypatch, page):
+    mathml = sphinx_extension("mathml")
+    from docutils import nodes
+
+    warnings = []
+    monkeypatch.setattr(mathml.logger, "warning", lambda text, *given, **more: warnings.append(given))
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for formula in re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL):
+        mathml.to_mathml(nodes.math_block("", formula.strip()))
+    inline = re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).split("$")
+    assert len(inline) % 2 == 1  # every formula is closed
+    for formula in inline[1::2]:
+        assert "|" not in formula, formula  # it would end the cell of a table: \\lvert, \\Vert, \\mid
+        mathml.to_mathml(nodes.math("", formula))
+    assert warnings == []
+
+
 def test_pages_named_in_docstrings_become_links(sphinx_extension):
     lines = ["See docs/how-to/images.md, or ``docs/start/install.md``.", "docs/generated.py"]
     sphinx_extension("backticks").link_pages(None, "function", "f", None, None, lines)

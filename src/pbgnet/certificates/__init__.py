@@ -1,12 +1,13 @@
-"""Certificates: issued, written, read and verified, with nothing of training in sight.
+"""Certificates: issued, written, read and verified, without importing anything from training.
 
-`certify` counts the errors of any classifier on rows it has never seen, and may average a loss;
+`certify` counts the errors of any classifier on rows it has never seen, and can average a loss;
 `certify_network` makes a `CertifiedModel` from a trained network and the user's table;
-`certify_by_disagreement` compares another classifier with a certified one. All are saved in folders
-without pickle. `verify` recomputes every number, and says what it has to take on trust.
+`certify_by_disagreement` compares another classifier with a certified one. All are saved in folders without
+pickle. `verify` recomputes every number, and says what it takes on trust.
 
-Its rooms, each seeing those before it: `data` (rows, labels, fingerprints, the split), `routes` (arguments
-for a bound), `format` (what a certificate is), `network`, `classifier`, `store`, `verify`.
+Its subpackages and modules, each importing those before it: `data` (rows, labels, fingerprints, the split),
+`routes` (arguments for a bound), `format` (the contents of a certificate), `network`, `classifier`, `store`,
+`verify`.
 """
 
 from pbgnet.certificates.classifier import (

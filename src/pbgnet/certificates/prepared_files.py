@@ -1,7 +1,7 @@
-"""A prepared table in a folder: for other processes on a machine, and for a fit that goes on.
+"""A prepared table in a folder: for other processes on a machine, and for a fit that resumes.
 
-What was read of a source stands there as codes and a few bytes for each row, with checksums, so that nobody
-needs to read the source again. It is trusted only for the very files it was made from.
+What was read from a source is stored as codes and a few bytes per row, with checksums, so the source need not
+be read again. It is only used for exactly the files it was made from.
 """
 
 import hashlib
@@ -38,22 +38,22 @@ BLOCK_BYTES = 1 << 22
 
 
 def save_prepared(table: PreparedTable, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write a prepared table, whole or not at all.
+    """Write a prepared table, completely or not at all.
 
     Parameters
     ----------
     table : PreparedTable
-        Of files (`pbgnet.sources.scan_table`), with a preprocessor.
+        A table of files (`pbgnet.sources.scan_table`), with a preprocessor.
     folder : path
     overwrite : bool, default=False
-        Whether to replace another one that stands there.
+        Whether to replace an existing one.
 
     Raises
     ------
     CacheError
         If the disk is too full.
     OptionError
-        If the table is not one of files, or has no preprocessor.
+        If the table is not made of files, or has no preprocessor.
     """
     if not is_source(table.rows.X) or table.inputs.preprocessor is None:
         raise OptionError("Only tables read from files (scan_table) with a preprocessor can be cached.")
@@ -93,7 +93,7 @@ def load_prepared(
     *,
     groups: Groups | None = None,
 ) -> PreparedTable:
-    """Return the prepared table that `save_prepared` wrote; nothing of the source is read.
+    """Return the prepared table that `save_prepared` wrote, without reading the source.
 
     Parameters
     ----------
@@ -101,14 +101,14 @@ def load_prepared(
     source : RowSource
         The features, as they were when it was written: the same files and columns.
     groups : Groups, optional
-        The group of each row, which is not kept.
+        The group of each row, which is not stored.
 
     Raises
     ------
     ChangedSourceError
         If it was made from other files, or these have changed.
     DamagedFileError
-        If a file of the folder is missing, or its checksum is not what it was.
+        If a file of the folder is missing, or its checksum has changed.
     """
     place = as_path(folder)
     content = read_json(place / HEAD, _read_head)
@@ -152,7 +152,7 @@ def _read_head(data: object) -> dict[str, Any]:
 
 
 def _load(path: Path, checksum: object) -> NDArray[Any]:
-    """Map an array from its file, once that is what it was."""
+    """Map an array from its file, after checking it."""
     if not path.is_file():
         raise DamagedFileError(f"{path} is missing.")
     if _checksum(path) != checksum:
@@ -170,10 +170,10 @@ def _checksum(path: Path) -> str:
 
 
 def _smallest(truth: NDArray[np.int64]) -> NDArray[Any]:
-    """Return places of classes in as few bytes as they need."""
+    """Return class indices in as few bytes as they need."""
     return truth.astype(np.min_scalar_type(int(truth.max(initial=0))))
 
 
 def _standing_parent(folder: Path) -> Path:
-    """Return the nearest folder above that is there already."""
+    """Return the nearest existing parent folder."""
     return next(parent for parent in folder.absolute().parents if parent.is_dir())

@@ -1,4 +1,4 @@
-"""What was certified in a folder, without pickle: weights in safetensors, everything else in JSON."""
+"""Saved certificates and models in folders, without pickle: weights in safetensors, the rest in JSON."""
 
 import errno
 import json
@@ -49,7 +49,7 @@ PREDICTIONS = "predictions.json"
 ROWS = "rows.safetensors"
 
 MOST_READINGS = 5
-"""So often a folder is read again that is replaced at this very moment."""
+"""How often a folder is read again if it is being replaced at that moment."""
 
 Certified = TypeVar("Certified", bound=CertifiedModel | CertifiedPredictions)
 BESIDE = ("report.html", "about.json", "table.json", "test.json", "compared.json", "history.json")
@@ -77,7 +77,7 @@ def save_model(model: CertifiedModel, folder: str | os.PathLike[str], *, overwri
     Raises
     ------
     OutputExistsError
-        If something stands there already.
+        If something already exists there.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def save_predictions(
     Raises
     ------
     DomainError
-        If there are millions of rows: a file of this size would be refused when it is read.
+        If there are millions of rows: a file of this size could not be read back.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def save_predictions(
 
 
 def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
-    """Write certificate and answers into a folder that is there; see `save_predictions`."""
+    """Write certificate and answers into an existing folder; see `save_predictions`."""
     check_kind("certified", certified, CertifiedPredictions)
     answers = json.dumps(certified.to_dict(), ensure_ascii=True, allow_nan=False) + "\n"
     if len(answers) > LARGEST_JSON:
@@ -205,7 +205,7 @@ def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> C
     Raises
     ------
     DamagedFileError
-        If a file is missing, damaged, or does not fit the other; the message names it.
+        If a file is missing, damaged, or does not match the other; the message names it.
     """
     return _read_one_version(folder, _read_predictions, check)
 
@@ -225,13 +225,13 @@ def holds_predictions(folder: str | os.PathLike[str]) -> bool:
 def _read_one_version(
     folder: str | os.PathLike[str], read: Callable[[Path], Certified], check: bool
 ) -> Certified:
-    """Read a folder by a function: again, where it was replaced meanwhile, so that versions never mix.
+    """Read a folder with a function; again if it was replaced meanwhile, so that versions never mix.
 
-    Whoever replaces a folder renames it, so that other files stand there afterwards; files that were changed
-    in place do not fit the certificate.
+    A folder is replaced by renaming, so the files are then different ones; files that were changed in place
+    do not match the certificate.
     """
     for reading in range(MOST_READINGS):
-        # Whoever was disturbed once has others wait, where the file system can.
+        # After one disturbance, others have to wait, if the file system supports locks.
         with locked(final_place(folder).parent) if reading else nullcontext():
             path = standing_folder(folder)
             before = _standing_files(path)
@@ -330,7 +330,7 @@ def _read_predictions(path: Path) -> CertifiedPredictions:
 
 
 def write_model(model: CertifiedModel, folder: Path) -> None:
-    """Write the files of a model into a folder that is there; `save_model` does it all or nothing."""
+    """Write the files of a model into an existing folder; `save_model` does it all or nothing."""
     check_kind("model", model, CertifiedModel, advice="Of a fitted estimator, pass its certified_model_.")
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}

@@ -28,7 +28,7 @@ LARGEST_HEADER = 2**20
 
 
 def largest_size(certificate: Certificate) -> int:
-    """Return how many bytes the tensors of a model can take: two numbers per weight, some per row."""
+    """Return how many bytes the tensors of a model can take: two numbers per weight, a few per row."""
     numbers = 2 * sum(math.prod(shape) for shape in _shapes(certificate.network.network))
     # A place, a fingerprint, and a margin of each output at most.
     per_row = 2 + certificate.network.network.n_outputs
@@ -46,7 +46,7 @@ def _shapes(record: NetworkRecord) -> list[tuple[int, ...]]:
 
 
 def read_tensors(path: Path, largest: int) -> dict[str, Tensor]:
-    """Read all tensors of a file of at most so many bytes; nothing of it is believed yet."""
+    """Read all tensors of a file of at most this many bytes; nothing in it is trusted yet."""
     check_size(path, largest)
     try:
         with path.open("rb") as file:
@@ -82,7 +82,7 @@ def build_network(tensors: dict[str, Tensor], record: NetworkRecord) -> Aggregat
 
 
 def list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArray[Any]:
-    """Return a tensor that must be one list of this type."""
+    """Return a tensor that must be one-dimensional and of this type."""
     tensor = tensors[name]
     if tensor.dtype != dtype or tensor.ndim != 1:
         raise DamagedFileError(
@@ -93,7 +93,7 @@ def list_of(tensors: dict[str, Tensor], name: str, dtype: torch.dtype) -> NDArra
 
 
 def margins_of(tensors: dict[str, Tensor]) -> NDArray[np.float64] | None:
-    """Return the margins that something was chosen by, where they are stored."""
+    """Return the margins on which something was chosen, if they are stored."""
     if "prior_margins" not in tensors:
         return None
     tensor = tensors["prior_margins"]

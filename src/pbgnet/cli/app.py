@@ -1,4 +1,4 @@
-"""The command line as a whole. Nothing heavy is imported here, so that ``--help`` answers at once."""
+"""The command line as a whole. Nothing heavy is imported here, so ``--help`` answers immediately."""
 
 import inspect
 from collections.abc import Callable
@@ -47,7 +47,7 @@ COMMANDS = (
 
 
 def help_of(function: Callable[..., None]) -> str:
-    """Return its docstring with each paragraph on one line: a terminal of any width breaks it well."""
+    """Return its docstring with each paragraph on one line, so that terminals of any width break it well."""
     paragraphs = (inspect.getdoc(function) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 

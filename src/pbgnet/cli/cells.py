@@ -1,4 +1,4 @@
-"""The cells of a CSV: all of them texts, so that no row has a say in how the others are read."""
+"""The cells of a CSV: all of them texts, so no row influences how the others are read."""
 
 import math
 import re
@@ -18,7 +18,7 @@ TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": Fals
 
 
 def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
-    """Return labels as truth values or numbers if all of them are such, otherwise as the texts they are.
+    """Return labels as booleans or numbers if all of them are, otherwise as texts.
 
     Truth values are ``True``, ``true``, ``TRUE`` and the like. Whole numbers become int, others float, so
     that ``1`` and ``1.0`` are one class. Numbers too large to be told apart stay texts.
@@ -43,7 +43,7 @@ def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
 def without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table in which no text, in cells or names, is a formula to a spreadsheet.
 
-    Such a text gets a ``'`` in front, which spreadsheets take for "this is text". Numbers stay as they are.
+    Such a text gets a ``'`` in front, which spreadsheets read as "this is text". Numbers stay as they are.
     """
 
     def escaped(cell: Any) -> Any:
@@ -55,7 +55,7 @@ def without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def first_infinity(column: "pd.Series[Any]") -> int | None:
-    """Return the first row with infinity in a column of numbers, be they written as text or not."""
+    """Return the first row with infinity in a column of numbers, written as text or not."""
     import numpy as np
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Other classifiers on the same rows, and the pickle of one that its owner keeps."""
+"""Other classifiers on the same rows, and the pickle that a user keeps."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ def measure_comparison(
     y: Any,
     data: Path,
 ) -> "Comparison":
-    """Fit other classifiers on the rows set apart and count on the certified ones."""
+    """Fit other classifiers on the prior rows and count their errors on the certified rows."""
     from pbgnet.certificates import delta_of
     from pbgnet.estimators import compare_classifiers
     from pbgnet.preprocessing import TablePreprocessor
@@ -32,7 +32,7 @@ def measure_comparison(
 
 
 def keep_classifier(pipeline: Any, path: Path, overwrite: bool) -> None:
-    """Pickle a fitted pipeline for its owner."""
+    """Pickle a fitted pipeline for the user."""
     import joblib  # type: ignore[import-untyped]
 
     if path.exists() and not overwrite:

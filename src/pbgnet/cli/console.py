@@ -1,4 +1,4 @@
-"""Printing for people: text that cannot play tricks on a terminal, and plain tables."""
+"""Printing for people: text that cannot manipulate a terminal, and plain tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pbgnet.certificates import Certificate, CertifiedModel, CertifiedPredictions, Claim
     from pbgnet.report import ErrorCount
 
-# Where the output is not a terminal, tables are this wide.
+# Width of tables if the output is not a terminal.
 PLAIN_WIDTH = 110
 
-# Characters of the longest bar, and of it in a narrow terminal.
+# Characters of the longest bar, and of that in a narrow terminal.
 BAR, SHORTEST_BAR = 40, 10
 
 MOST_CLASSES = 10
-"""Bounds of so many classes are all printed; of more, and of pairs of classes, the largest few."""
+"""Up to this many classes, all bounds are printed; of more, and of pairs of classes, the largest few."""
 
 LARGEST = 5
 
@@ -36,7 +36,7 @@ HOW_CERTIFIED = {
 def printable(text: str) -> str:
     """Replace control characters, which could recolour or rewrite what the terminal shows.
 
-    The end of a line is shown as backslash and n: a name that holds one must not look like a line of its own.
+    A line break is shown as backslash and n: a name with one must not look like a line of its own.
     """
     shown = (r"\n" if c == "\n" else c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return "".join(shown)
@@ -48,7 +48,7 @@ def echo(text: str = "") -> None:
 
 
 def console() -> "Console":
-    """Return where tables are printed; made anew, for standard output may have been replaced."""
+    """Return where tables are printed; created again each time, because standard output may be replaced."""
     from rich.console import Console
 
     made = Console(highlight=False, markup=False, emoji=False)
@@ -66,7 +66,7 @@ def pairs(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def bars(rows: Iterable[tuple[str, float, str]]) -> None:
-    """Print names and values with bars of characters, the longest of which fills its column.
+    """Print names and values with bars of characters; the longest fills its column.
 
     In a narrow terminal bars are shorter, so that no line is broken.
     """
@@ -86,7 +86,7 @@ def show_certificate(
 ) -> None:
     """Print what is proved and where it falls short, its numbers, and bars of them.
 
-    `tested` is what was counted on a test set, `others` what other classifiers give on the same rows.
+    `tested` is what was counted on a test set, `others` the results of other classifiers on the same rows.
     """
     echo(model.certificate.summary)
     for sentence in model.certificate.shortcomings:
@@ -102,7 +102,7 @@ def show_certificate(
 
 
 def _numbers(model: "CertifiedModel | CertifiedPredictions") -> Sequence[tuple[str, str]]:
-    """Return the numbers a reader asks for first, bounds rounded up."""
+    """Return the numbers that a reader needs first, bounds rounded up."""
     from pbgnet.certificates import CertifiedModel, DisagreementSubject, round_up
 
     certificate = model.certificate

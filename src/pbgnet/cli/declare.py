@@ -1,4 +1,4 @@
-"""``pbgnet declare``: what a deployer tells others about a certified model."""
+"""``pbgnet declare``: a model card for a certified model."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``pbgnet demo``: the whole way on data that come with scikit-learn."""
+"""``pbgnet demo``: all steps on data that come with scikit-learn."""
 
 import time
 from pathlib import Path

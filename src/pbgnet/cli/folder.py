@@ -1,4 +1,4 @@
-"""What the command line keeps beside a model: how its table was read."""
+"""What the command line stores beside a model: how its table was read."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ READING, SCHEMA = "table.json", "pbgnet-table"
 class TableReading(Record):
     """How a table in a file becomes features and labels.
 
-    It is a convenience and no part of the proof: `verify` compares the data it reads by their fingerprint.
+    It is a convenience, not part of the proof: `verify` compares the data it reads by their fingerprint.
     """
 
     targets: tuple[str, ...] = ()  # the column of the labels; or one for each label that a row may have
@@ -52,13 +52,13 @@ class TableReading(Record):
         return super().from_dict(content, where)
 
     def preprocessor(self, data: GivenTables) -> "TablePreprocessor":
-        """Return what prepares a table for training: cells of a CSV are texts to be read."""
+        """Return the preprocessor of a table for training: cells of a CSV are texts to be parsed."""
         from pbgnet.preprocessing import TablePreprocessor
 
         return TablePreprocessor(parse_numbers=data.is_csv, decimal=self.decimal, drop_ids=not self.keep_ids)
 
     def open(self, data: GivenTables, *, as_text: bool = True, hold: bool = False) -> Any:
-        """Return a table: a frame where it is one small file or has to be held, else a source."""
+        """Return a table: a frame if it is one small file or must be in memory, otherwise a source."""
         if data.held:
             return self.read(data.first, as_text=as_text)
         source = self.scan(data, as_text=as_text)
@@ -71,13 +71,13 @@ class TableReading(Record):
     def read(self, data: Path, *, as_text: bool = True) -> "pd.DataFrame":
         """Read the table at `data`; see `read_table`.
 
-        Of several labels, an empty cell in the column of one may say that a row does not have it.
+        With several labels, an empty cell in a label's column may mean that a row does not have it.
         """
         marked = self.targets if len(self.targets) > 1 else ()
         return read_table(data, self.missing, as_text=as_text, header=self.header, marked=marked)
 
     def scan(self, data: GivenTables, *, as_text: bool = True) -> "RowSource":
-        """Return a table that is not held.
+        """Return a table that is not in memory.
 
         But a CSV whose cells are not to be texts is: all of its cells decide together what a column is.
         """
@@ -96,11 +96,11 @@ class TableReading(Record):
         return replace(self, targets=tuple(targets or self.targets), missing=texts)
 
     def given_groups(self, frame: Any) -> Any:
-        """Return the group of each row, where it is told by a column that is not a feature."""
+        """Return the group of each row, if a column that is not a feature says it."""
         return frame[self.groups] if self.groups is not None and self.groups in frame.columns else None
 
     def training_features(self, frame: Any) -> Any:
-        """Return the columns of a table to learn from: all but the targets and those dropped."""
+        """Return the columns of a table to learn from: all but the targets and dropped columns."""
         for name in self.dropped:
             check_column("dropped", name, frame.columns)
         for name in self.targets:
@@ -115,7 +115,7 @@ class TableReading(Record):
 
 
 def save_reading(folder: Path, reading: TableReading, model: "CertifiedModel | CertifiedPredictions") -> None:
-    """Keep how the table of a model was read, in its folder."""
+    """Store how the table of a model was read, in its folder."""
     save_record(folder / READING, SCHEMA, replace(reading, data=model.certificate.fingerprints.data))
 
 
@@ -150,7 +150,7 @@ def features(
     *,
     complete: bool = True,
 ) -> Any:
-    """Return the columns of the fitted table, as far as they are there, in its order; notes the others.
+    """Return the existing columns of the fitted table, in its order; note the others.
 
     With `complete=False`, a table that lacks one of them keeps all its columns, so that `verify` can say
     which of them may have been renamed.
@@ -180,7 +180,7 @@ def feature_columns(
 
 
 def check_new_folder(folder: Path, overwrite: bool) -> None:
-    """Raise before any work is done if a model could not be saved there."""
+    """Raise an error before any work is done if a model could not be saved there."""
     if standing_folder(folder).exists() and not overwrite:
         raise OutputExistsError(f"{folder} exists already; choose another folder, or pass --overwrite.")
     if folder.exists() and (

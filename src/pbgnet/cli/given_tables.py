@@ -1,4 +1,4 @@
-"""The tables that a user names: files, folders, patterns, places elsewhere; held, or read again and again."""
+"""The tables that a user names: files, folders, patterns, remote places; in memory, or streamed."""
 
 import functools
 import os
@@ -13,7 +13,7 @@ from pbgnet.files import standing_folder
 from pbgnet.table_files import check_file, is_csv
 
 HELD_FILE = 32 * 2**20
-"""A single file of at most so many bytes is held in memory; what is larger, or several files, is streamed."""
+"""A single file of at most this many bytes is read into memory; larger ones, or several, are streamed."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class GivenTables:
 
     @functools.cached_property
     def files(self) -> tuple[str, ...]:
-        """The files that the names stand for, in the order in which their rows follow.
+        """The files that the names mean, in the order of their rows.
 
         A name that is that of one file, as by its ending it should be, is looked at when it is read.
         """
@@ -47,12 +47,12 @@ class GivenTables:
 
     @property
     def first(self) -> Path:
-        """The first file: what messages name."""
+        """The first file, which messages name."""
         return Path(self.files[0])
 
     @property
     def title(self) -> str:
-        """What a report calls them: names without folders, the first of several."""
+        """Their name in a report: without folders, the first of several."""
         first = self.names[0].rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.names[0]
         return first if len(self.names) == 1 else f"{first} and {len(self.names) - 1} more"
 
@@ -63,7 +63,7 @@ class GivenTables:
 
     @property
     def held(self) -> bool:
-        """Whether the table is a single small file, which is held in memory."""
+        """Whether the table is a single small file, which is read into memory."""
         if len(self.files) > 1 or "://" in self.files[0]:
             return False
         return not self.first.exists() or self.first.stat().st_size <= HELD_FILE

@@ -1,4 +1,4 @@
-"""Columns that say which of several labels a row has: two values each, of which one means "has it"."""
+"""Columns that say which of several labels a row has: two values each, one of which means "has it"."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MARK = "x"
 PAIRS = (("0", "1"), ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("", MARK))
-"""What a column of a label may hold, in small or capital letters: the second of a pair is "has it"."""
+"""Values of a label column, in any case: the second of a pair means "has it"."""
 
 OF_GAPS = "remove those rows, or mark rows that do not have the label, for example with 0"
 
@@ -37,7 +37,7 @@ def label_matrix(frame: "pd.DataFrame", targets: Sequence[str], path: Path) -> "
     Raises
     ------
     LabelError
-        If a column holds anything but one of `PAIRS`, or has gaps.
+        If a column contains anything but one of `PAIRS`, or missing values.
     OptionError
         If a target is named twice.
     """
@@ -75,6 +75,6 @@ def _has_label(frame: "pd.DataFrame", name: str, path: Path) -> "NDArray[np.int8
 
 
 def _word(cell: Any) -> str:
-    """Return a cell in small letters, numbers as whole ones are written."""
+    """Return a cell in lower case, with numbers written as whole numbers."""
     text = str(cell).strip().casefold()
     return text[:-2] if text in ("0.0", "1.0") else text

@@ -1,4 +1,4 @@
-"""A command as several workers on this machine: starting them, watching them, ending them."""
+"""A command as several workers on this machine: starting, watching and ending them."""
 
 import contextlib
 import functools
@@ -18,14 +18,14 @@ import typer
 from pbgnet.cli.outcome import ExitCode
 
 GRACE = 15.0
-"""Seconds in which the other workers may end by themselves once one has: they may have to write."""
+"""Seconds that the other workers have to end on their own after one has ended: they may need to write."""
 
 LOOK = 0.1
-"""Seconds between two looks at the workers."""
+"""Seconds between two checks of the workers."""
 
 
 def launchable(run: Callable[..., None]) -> Callable[..., None]:
-    """Let a command with the option `workers` run as so many; of several workers the first alone prints."""
+    """Let a command with the option `workers` run as this many processes; only the first one prints."""
 
     @functools.wraps(run)
     def start(**options: Any) -> None:
@@ -40,7 +40,7 @@ def launchable(run: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def _silent(name: str) -> Iterator[None]:
-    """Print nothing, unless the command fails; then what it has to say goes to standard error."""
+    """Print nothing, unless the command fails; then its output goes to standard error."""
     kept, failed = io.StringIO(), False
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(kept):
@@ -58,12 +58,12 @@ def _silent(name: str) -> Iterator[None]:
 
 
 def launch(command: list[str], n_workers: int) -> int:
-    """Run a command as so many workers, with one thread each, until all have ended; return the exit code.
+    """Run a command as this many workers, with one thread each, until all have ended; return the exit code.
 
-    Where one of them fails the others are ended. SIGTERM and Ctrl-C are passed on to all.
+    If one of them fails, the others are ended. SIGTERM and Ctrl-C are passed on to all.
     """
     with contextlib.ExitStack() as stack:
-        # The first has our own output; what the others say is shown where the first does not say it.
+        # The first has our own output; messages of the others are shown if the first does not show them.
         said = [None, *(stack.enter_context(tempfile.TemporaryFile()) for _ in range(n_workers - 1))]
         workers = [
             subprocess.Popen(command, env=environment, stderr=errors, start_new_session=True)
@@ -96,7 +96,7 @@ def _watch(workers: list[subprocess.Popen[bytes]]) -> int | None:
         codes = [worker.poll() for worker in workers]
         failed = [rank for rank, code in enumerate(codes) if code]
         if failed:
-            # One that a signal has ended is why the others fail, also where these were seen first.
+            # A worker ended by a signal is the reason why others fail, even if these were seen first.
             return min(failed, key=lambda rank: ((codes[rank] or 0) > 0, rank))
         if None not in codes:
             return None
@@ -110,7 +110,7 @@ def _wait(workers: list[subprocess.Popen[bytes]], seconds: float) -> None:
 
 
 def _end(workers: list[subprocess.Popen[bytes]]) -> None:
-    """End those that are left: politely, then at once."""
+    """End the remaining workers: politely, then by force."""
     _pass_on(workers, signal.SIGTERM)
     _wait(workers, GRACE)
     for worker in workers:
@@ -125,7 +125,7 @@ def _pass_on(workers: list[subprocess.Popen[bytes]], number: int) -> None:
 
 
 def _tell(workers: list[subprocess.Popen[bytes]], failed: int, said: IO[bytes] | None) -> int:
-    """Say who failed, and how, unless the first worker has said so itself; return the exit code."""
+    """Say which worker failed, and how, unless the first worker has said so itself; return the exit code."""
     code, first = workers[failed].returncode, workers[0].poll()
     if first == 0:  # it has written and printed everything
         return int(ExitCode.DONE)

@@ -1,4 +1,4 @@
-"""``pbgnet monitor``: hold new rows against a certificate, batch after batch."""
+"""``pbgnet monitor``: compare new rows with a certificate, batch after batch."""
 
 import hashlib
 import math
@@ -155,12 +155,12 @@ def _open(
     reference: Path | None,
     alpha: float | None,
 ) -> "Monitor":
-    """Go on with a log, or begin one."""
+    """Continue a log, or begin one."""
     from pbgnet.monitoring import Monitor
 
     if not log.exists():
         level = ALPHA if alpha is None else alpha
-        begun = Monitor(loaded, level)  # which looks at alpha before tables are read
+        begun = Monitor(loaded, level)  # checks alpha before tables are read
         if reference is None:
             return begun
         return Monitor(loaded, level, change=make_detector(loaded, reference, reading, level))
@@ -196,7 +196,7 @@ def _count(
     columns: Columns,
     unlabelled: str | None,
 ) -> dict[str, int]:
-    """Count the rows of a table, and compare those that are new; return what became of them."""
+    """Count the rows of a table, and compare the new ones; return what was done with them."""
     import numpy as np
 
     rows = read_new_rows(loaded, data, reading, columns)
@@ -300,7 +300,7 @@ def _exit_code(watching: "Monitor") -> ExitCode:
 
 
 def _check_log(log: Path, begin: bool) -> None:
-    """Raise before any work is done if there can be no log there."""
+    """Raise an error before any work is done if there can be no log at this place."""
     if log.is_dir():
         raise DamagedFileError(f"{log} is a folder, not the log of a monitor.")
     if not log.absolute().parent.is_dir():

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share.
 
-Whether a file can be read is found out by reading it (``readable=False`` spares typer the guess): a file
+Whether a file is readable is found out by reading it (``readable=False`` turns off typer's own check): a file
 problem has its own exit code.
 """
 

@@ -22,7 +22,7 @@ from pbgnet.exceptions import DamagedFileError, PBGNetError, PBGNetWarning, Trai
 
 
 class ExitCode(IntEnum):
-    """What the shell is told."""
+    """The exit code."""
 
     DONE = 0
     NOT_VERIFIED = 1
@@ -35,7 +35,7 @@ class ExitCode(IntEnum):
 
 
 class Ended(BaseException):
-    """SIGTERM has asked the command to end: what was begun is cleaned up on the way out."""
+    """SIGTERM has asked the command to end: unfinished work is cleaned up on the way out."""
 
 
 class Note(PBGNetWarning):
@@ -44,7 +44,7 @@ class Note(PBGNetWarning):
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found: JSON-able values for machines, and what prints the same for people."""
+    """The result of a command: plain values for JSON, and a function that prints the same for people."""
 
     payload: dict[str, Any]
     show: Callable[[], None]
@@ -57,7 +57,7 @@ def note(text: str) -> None:
 
 
 def command(function: Callable[..., Result]) -> Callable[..., None]:
-    """Make a command: print its result, turn errors into a few words and an exit code.
+    """Make a command: print its result, turn errors into a short message and an exit code.
 
     The function must have the options `as_json` and `debug` of `pbgnet.cli.options`.
     """
@@ -106,7 +106,7 @@ def _ended_by_request() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _apart() -> Iterator[None]:
-    """Send all that is printed meanwhile to standard error, also by other languages: JSON stands alone."""
+    """Send everything printed meanwhile to standard error, even by other languages: JSON must stand alone."""
     output = sys.stdout
     output.flush()
     with contextlib.ExitStack() as stack:
@@ -116,7 +116,7 @@ def _apart() -> Iterator[None]:
             stack.callback(os.close, kept)
             os.dup2(2, 1)
             stack.callback(os.dup2, kept, 1)
-        stack.callback(output.flush)  # what was printed past the redirection
+        stack.callback(output.flush)  # what was printed around the redirection
         yield
 
 
@@ -134,7 +134,7 @@ def _teller(told: list[str]) -> Callable[..., None]:
 
 
 def _line_start() -> str:
-    """Return what removes a line of progress that may stand on the terminal."""
+    """Return what removes a progress line that may be on the terminal."""
     return "\r\x1b[K" if sys.stderr.isatty() else ""
 
 
@@ -145,7 +145,7 @@ def _print(name: str, result: Result, as_json: bool, told: list[str]) -> None:
         else:
             result.show()
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -171,7 +171,7 @@ def _exit_code(error: Exception) -> ExitCode:
 
 
 def _is_parameter(error: Exception) -> bool:
-    """Whether scikit-learn refused the value of an option."""
+    """Whether scikit-learn rejected the value of an option."""
     return type(error).__name__ == "InvalidParameterError"
 
 

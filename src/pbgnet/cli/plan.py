@@ -149,7 +149,7 @@ def _show(made: "Plan") -> None:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print texts in columns, the first on the left, numbers on the right."""
+    """Print texts in columns: the first left-aligned, numbers right-aligned."""
     from rich.table import Table
 
     from pbgnet.cli.console import printable

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbgnet.certificates import CertifiedModel
     from pbgnet.sources import RowSource
 
-# A share is written into a CSV with so many decimals; Parquet keeps all of them.
+# Number of decimals of a share in a CSV; Parquet keeps all of them.
 SHARE_DECIMALS = 6
 
 Kept = Annotated[
@@ -111,7 +111,7 @@ def predict(
 def _predicted(
     model: "CertifiedModel", source: "RowSource", reading: TableReading, kept: list[str], as_csv: bool
 ) -> "Iterator[tuple[pd.DataFrame, NDArray[np.float64]]]":
-    """Yield the rows of the result with what the network made of them, a batch at a time."""
+    """Yield the rows of the result with the outputs of the network, a batch at a time."""
     import pandas as pd
 
     from pbgnet.preprocessing import count_rows
@@ -131,7 +131,7 @@ def _predicted(
 
 
 def _check_names(model: "CertifiedModel", columns: Sequence[str], kept: Sequence[str]) -> None:
-    """Raise unless the table has the columns that the model reads, and those to be kept, under free names."""
+    """Raise an error unless the table has the model's columns, and those to keep, without name clashes."""
     from pbgnet.preprocessing import check_columns
 
     for name in kept:
@@ -154,7 +154,7 @@ def _no_output(model: "CertifiedModel") -> "NDArray[np.float64]":
 def _typical(
     model: "CertifiedModel", source: "RowSource", kept: list[str], out: Path
 ) -> "Iterator[pd.DataFrame]":
-    """Show what the result may hold, where its columns need types: kept columns, and all answers."""
+    """Return an example of the result to determine column types: kept columns, and all answers."""
     import pandas as pd
 
     if is_csv(out):
@@ -181,7 +181,7 @@ def _answers(
 ) -> dict[str, "NDArray[Any]"]:
     """Return the columns of the result: the label the vote answers with, and the share of each class.
 
-    Of several labels, 1 or 0 for each. Where only some rows are answered, which.
+    For several labels, 1 or 0 for each. If only some rows are answered, also which.
     """
     import numpy as np
 
@@ -199,7 +199,7 @@ def _answers(
 
 
 def _counts(model: "CertifiedModel", output: "NDArray[np.float64]") -> dict[str, int]:
-    """Return on how many rows the vote answers with each class, or label; and how many it leaves."""
+    """Return how many rows are answered with each class, or label, and how many are left unanswered."""
     if model.certificate.answered_error_rate is not None:
         sure = model.inputs.sure_answers(output, model.certificate.threshold).tolist()
         return {str(label): sure.count(label) for label in model.classes} | {"not answered": sure.count(None)}

@@ -110,7 +110,7 @@ def report(
 
 
 def _of_model(folder: Path, data: Path | None, targets: list[str] | None, compare: bool) -> Result:
-    """Write the report of a model again, and keep what other classifiers give."""
+    """Write the report of a model again, and store the results of other classifiers."""
     from dataclasses import replace
 
     from pbgnet.certificates import load_certified, round_up

@@ -1,4 +1,4 @@
-"""``pbgnet reproduce``: run a study, or go on with it."""
+"""``pbgnet reproduce``: run a study, or resume it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -122,7 +122,7 @@ def _reproduce_grid(
     retry_failed: bool,
     quiet: bool,
 ) -> Result:
-    """Run the grid of one of the paper's studies, as far as it is not stored."""
+    """Run the part of a study's grid that is not stored yet."""
     from pbgnet.experiments import PaperRows, Store, run_study
 
     start = time.perf_counter()
@@ -173,7 +173,7 @@ def _engine(name: str, address: str | None, device: str, workers: int | None) ->
 
 
 def _place(device: str, *, elsewhere: bool = False) -> str:
-    """Return the device of a name; one of another machine need not be here."""
+    """Return the device of this name; a device of another machine need not exist here."""
     import torch
 
     place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
@@ -184,7 +184,7 @@ def _place(device: str, *, elsewhere: bool = False) -> str:
 
 @contextmanager
 def _progress(n_runs: int, *, quiet: bool) -> "Iterator[Callable[[SweepState], None]]":
-    """Show progress with the time that is left, on a terminal only."""
+    """Show progress and the remaining time, only on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""``pbgnet show``: what a certificate in a folder says of itself."""
+"""``pbgnet show``: what a certificate in a folder says about itself."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -79,7 +79,7 @@ def _result(
     facts: Iterable[tuple[str, str]],
     payload: dict[str, Any],
 ) -> Result:
-    """Add what is kept beside the certificate: the test set, and other classifiers."""
+    """Add what is stored beside the certificate: the test set, and other classifiers."""
     from pbgnet.report import Kept
 
     kept = Kept.of_folder(folder, loaded)

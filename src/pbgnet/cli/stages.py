@@ -1,4 +1,4 @@
-"""What a command is doing, for people at a terminal: a line as each stage begins, with the seconds so far."""
+"""Progress of a command for people at a terminal: a line for each stage, with the seconds so far."""
 
 import sys
 import time
@@ -13,18 +13,18 @@ from pbgnet.cli.outcome import note
 from pbgnet.exceptions import PBGNetWarning
 
 PATIENCE = 1.0
-"""Seconds between two lines about how far a stage has come."""
+"""Seconds between two updates about a stage."""
 
 
 class Stages:
-    """Stages of a long command, told on standard error; see `pbgnet.stages`.
+    """Stages of a long command, shown on standard error; see `pbgnet.stages`.
 
-    Silent unless `shown`, and where standard error is no terminal, as the bars of training are.
+    Silent unless `shown`, and if standard error is not a terminal, like the progress bars of training.
 
     Attributes
     ----------
     seconds : dict of str to float
-        How long each stage took that has ended.
+        How long each finished stage took.
     """
 
     def __init__(self, *, shown: bool) -> None:
@@ -33,11 +33,11 @@ class Stages:
         self._name = ""
         self._remarks: set[str] = set()
         self._told = self._start  # when progress was last shown
-        self._line = 0  # length of the line of progress that stands on the terminal
+        self._line = 0  # length of the progress line on the terminal
         self.seconds: dict[str, float] = {}
 
     def begin(self, stage: str) -> None:
-        """End the stage before, and tell that another begins."""
+        """End the previous stage, and show that another begins."""
         now = time.perf_counter()
         if self._name:
             self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._begun
@@ -49,13 +49,13 @@ class Stages:
         self.begin("done")
 
     def remark(self, text: str) -> None:
-        """Tell why something takes longer, once."""
+        """Show why something takes longer, once."""
         if text not in self._remarks:
             self._remarks.add(text)
             self._tell(f"  {text}")
 
     def progress(self, done: int, total: int) -> None:
-        """Show how far the stage has come, in a line that the next one overwrites."""
+        """Show the progress of the stage, in a line that the next one overwrites."""
         now = time.perf_counter()
         if not self._shown or now - self._told < PATIENCE:
             return
@@ -73,7 +73,7 @@ class Stages:
 
 @contextmanager
 def warned_once(kind: type[PBGNetWarning]) -> Iterator[None]:
-    """Tell the first warning of a kind, and at the end in how many more batches there was cause for one."""
+    """Show the first warning of a kind, and at the end in how many more batches it occurred."""
     count = 0
     with warnings.catch_warnings():
         show = warnings.showwarning

@@ -1,4 +1,4 @@
-"""Tables written in batches, in a file that is whole or not there at all."""
+"""Tables written in batches, to a file that is complete or does not exist."""
 
 import gzip
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_new_table(path: Path, *, overwrite: bool) -> None:
-    """Raise before any work is done if a table could not be written there."""
+    """Raise an error before any work is done if a table could not be written there."""
     kind_of_file(path)
     if path.exists() and (path.is_dir() or not overwrite):
         raise OutputExistsError(f"{path} exists already; choose another name, or pass --overwrite.")
@@ -29,19 +29,19 @@ def check_new_table(path: Path, *, overwrite: bool) -> None:
 def table_writer(
     path: Path, typical: "Iterable[pd.DataFrame]" = (), *, overwrite: bool = False
 ) -> "Iterator[Write]":
-    """Give a function that appends rows to a table, in the format its extension names.
+    """Give a function that appends rows to a table, in the format of its extension.
 
-    What was written takes the place of what was there at the end of the block; it is thrown away if that
-    raises.
+    At the end of the block, what was written replaces what was there; it is discarded if the block raises an
+    error.
 
     Parameters
     ----------
     path : Path
     typical : iterable of DataFrame
         For Parquet, whose columns have one type: frames that together show the columns, in their order, and
-        all kinds of their values. Rows are to have the types that all of these have room in.
+        all kinds of their values. Rows get types that fit all of these.
     overwrite : bool
-        Whether to replace what stands there already.
+        Whether to replace an existing file.
     """
     check_new_table(path, overwrite=overwrite)
     append = _append_to_parquet if kind_of_file(path) == "parquet" else _append_to_csv
@@ -50,7 +50,7 @@ def table_writer(
 
 
 def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -> None:
-    """Write a table in the format its extension names; an interrupted write leaves what was there."""
+    """Write a table in the format of its extension; an interrupted write leaves what was there."""
     with table_writer(path, [frame], overwrite=overwrite) as write:
         write(frame)
 

@@ -1,4 +1,4 @@
-"""Tables in files, read with one idea of what is missing."""
+"""Tables in files, with one definition of missing values."""
 
 import difflib
 from collections.abc import Collection, Sequence
@@ -29,10 +29,10 @@ def read_table(
 ) -> "pd.DataFrame":
     """Read a table by the extension of its file: a CSV, or Parquet.
 
-    With `as_text` every cell of a CSV stays a text, None where it is missing, and the index tells the line of
-    each row. Otherwise a column holds numbers where all its cells are such: one cell then decides how all
-    the others are read. Without a `header` the columns of a CSV are column_1, column_2 and so on. In columns
-    that are `marked` an empty cell is an empty text, and not missing.
+    With `as_text` every cell of a CSV stays text, None if missing, and the index is the line of each row.
+    Otherwise a column contains numbers if all its cells are numbers: one cell then decides how all the others
+    are read. Without a `header` the columns of a CSV are column_1, column_2 and so on. In `marked` columns an
+    empty cell is an empty text, not missing.
     """
     from pbgnet.sources import CsvFile, damage_named, read_parquet
 
@@ -61,7 +61,7 @@ def labels(frame: "pd.DataFrame", target: str, path: Path) -> "NDArray[Any]":
 def refuse_gaps(
     frame: "pd.DataFrame", target: str, path: Path, gaps: "NDArray[Any]", advice: str = "remove those rows"
 ) -> None:
-    """Raise `LabelError` if rows have no label in a column; says where the first of them stands."""
+    """Raise `LabelError` if rows have no label in a column; the message says where the first of them is."""
     rows = gaps.nonzero()[0]
     if rows.size:
         raise LabelError(
@@ -71,7 +71,7 @@ def refuse_gaps(
 
 
 def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
-    """Return a column as labels: in a CSV numbers and truth values if all are such, otherwise as read."""
+    """Return a column as labels: in a CSV numbers and booleans if all cells are, otherwise as read."""
     column = frame[target]
     if not is_csv(path):
         return column
@@ -80,10 +80,10 @@ def label_column(frame: "pd.DataFrame", target: str, path: Path) -> Any:
 
 
 def check_finite(frame: "pd.DataFrame", path: Path) -> None:
-    """Raise `DomainError` if a column of numbers holds infinity; says where.
+    """Raise `DomainError` if a column of numbers contains infinity; the message says where.
 
-    Of a table that is not held the rows that columns are learned from are looked at then; infinity in others
-    is taken as missing, with a warning.
+    For a table that is not in memory, only the rows that columns are learned from are checked; infinity in
+    others counts as missing, with a warning.
     """
     for name in frame.columns if hasattr(frame, "index") else ():
         row = first_infinity(frame[name])
@@ -95,15 +95,15 @@ def check_finite(frame: "pd.DataFrame", path: Path) -> None:
 
 
 def place_of(frame: "pd.DataFrame", path: Path, row: int) -> str:
-    """Say where a row stands: its line in a CSV; its number, from 1, in others."""
-    index = getattr(frame, "index", None)  # a table that is not held has none
+    """Say where a row is: its line in a CSV; otherwise its number, from 1."""
+    index = getattr(frame, "index", None)  # a table that is not in memory has none
     if is_csv(path) and index is not None and index.name == "line":
         return f"line {index[row]}"
     return f"row {row + 1}"
 
 
 def check_column(kind: str, name: str, columns: Collection[str]) -> None:
-    """Raise `UnknownNameError` unless there is such a column; suggests near names, whatever their case."""
+    """Raise `UnknownNameError` unless the column exists; suggests similar names, ignoring case."""
     if name in columns:
         return
     folded = {str(column).casefold(): str(column) for column in columns}
@@ -113,12 +113,12 @@ def check_column(kind: str, name: str, columns: Collection[str]) -> None:
 
 
 def _listing(columns: Sequence[object]) -> str:
-    """List columns; the last one as well, because it often holds the label."""
+    """List columns, including the last one, because it often contains the label."""
     last = f"; the last is {columns[-1]!r}" if len(columns) > 6 else ""
     return f" The table has {some(columns)}{last}."
 
 
 def some(names: Sequence[object], most: int = 6) -> str:
-    """List names or labels, the first few of many."""
+    """List names or labels; of many, the first few."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more

@@ -1,4 +1,4 @@
-"""How a model does on a test set."""
+"""The result of a model on a test set."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ def measure_test_set(
 ) -> "TestSet":
     """Count the errors of a model on the rows of a table, read as its own table was.
 
-    Rows of the training table among them are told, and not refused: of few columns with few values, fresh
-    draws may well be the same. `answering` is the fitted pipeline of a classifier that is not stored.
+    Rows that are also in the training table are reported, but not an error: with few columns and few values,
+    fresh draws may well be equal. `answering` is the fitted pipeline of a classifier that is not stored.
     """
     import warnings
 

@@ -53,9 +53,9 @@ from pbgnet.cli.workflow import Trained, train_model
 from pbgnet.exceptions import OptionError
 
 OF_THE_RUN = ("test", "overwrite", "compare", "groups", "keep_together", "checkpoint", "contact")
-"""Options that are not of the classifier."""
+"""Options that do not belong to the classifier."""
 
-# Options by the name of the parameter they set: of all classifiers, and of networks alone.
+# Options by the name of the parameter they set: for all classifiers, and for networks only.
 SHARED = {
     "confidence": "confidence",
     "class_conditional": "class_conditional",
@@ -79,10 +79,10 @@ OF_NETWORKS = {
     "device": "device",
 }
 OF_CLASSES = ("algorithm", "code", "class_weight", "prior_training", "restarts")
-"""Options of networks for one target alone."""
+"""Options of networks with one target only."""
 
 OF_ONE_TARGET = ("class_conditional", "confusion", "max_error", "coverage")
-"""Claims about one target alone."""
+"""Claims about one target only."""
 
 
 def parse_hidden(texts: list[str]) -> tuple[int, ...] | str:
@@ -127,7 +127,7 @@ def parameters_of(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(why: str, options: Iterable[str], given: dict[str, Any]) -> None:
-    """Raise for options that were given and have no place here."""
+    """Raise an error for options that do not apply here."""
     known = inspect.signature(train).parameters
     for option in options:
         if given[option] != known[option].default:
@@ -135,7 +135,7 @@ def _refuse(why: str, options: Iterable[str], given: dict[str, Any]) -> None:
 
 
 def reading_of(given: dict[str, Any]) -> TableReading:
-    """Return how the table is to be read."""
+    """Return how to read the table."""
     if given["decimal"] not in ("auto", ".", ","):
         raise OptionError(f"--decimal must be . or , or auto; got {given['decimal']!r:.20}.")
     reading = TableReading(
@@ -211,7 +211,7 @@ def train(
 
 
 def _outcome(trained: Trained | None, following: str, quiet: bool) -> Result:
-    """Return what was trained, for people and machines; nothing of a worker that does not write."""
+    """Return what was trained, for people and machines; nothing for a worker that does not write."""
     if trained is None:
         return Result({}, lambda: None)
 

@@ -1,4 +1,4 @@
-"""``pbgnet verify``: recompute everything a certificate says. Nothing of training is imported."""
+"""``pbgnet verify``: recompute everything a certificate says, without importing anything from training."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -70,7 +70,7 @@ def verify_model(
 
 
 def _with_page(report: "VerificationReport", folder: Path, X: Any, y: Any = None) -> "VerificationReport":  # noqa: N803
-    """Add a step that writes report.html again and compares it, where there is one and all else agrees."""
+    """Add a step that writes report.html again and compares it, if there is one and all else agrees."""
     from pbgnet.certificates import VerificationReport, VerificationStep
 
     path = standing_folder(folder) / PAGE
@@ -183,7 +183,7 @@ def verify(
 
 
 def _cell(text: str) -> str:
-    """Shorten fingerprints and long texts for the eye."""
+    """Shorten fingerprints and long texts for display."""
     if is_fingerprint(text):
         return f"{text[:12]}..."
     short = printable(text)

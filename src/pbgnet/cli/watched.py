@@ -1,4 +1,4 @@
-"""Rows for ``pbgnet monitor``: what was answered, how surely, and what is right, from a table in a file."""
+"""Rows for ``pbgnet monitor``: answers, how sure they are, and labels, from a table in a file."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,13 +27,13 @@ ANSWER, MARGIN = "(answer)", "(margin)"
 PREDICTION = "prediction"
 """Where `pbgnet predict` puts what was answered."""
 
-# Without rows that made the model, every fourth certified row, by lot, fixes the bins, and is not compared.
+# Without prior rows, every fourth certified row, at random, fixes the bins, and is not compared.
 BIN_SHARE = 4
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a table of new rows that are no features, by name."""
+    """Columns of a table of new rows that are not features, by name."""
 
     prediction: str | None
     id: str | None
@@ -63,7 +63,7 @@ class NewRows:
 
 
 def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, columns: Columns) -> NewRows:
-    """Read new rows, and what the model answers; of one that is not stored, a column has the answers."""
+    """Read new rows, and the model's answers; if it is not stored, a column has the answers."""
     import numpy as np
 
     from pbgnet.certificates import CertifiedModel
@@ -105,7 +105,7 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
 def make_detector(
     loaded: "Certified", reference: Path, reading: TableReading, alpha: float
 ) -> "ChangeDetector":
-    """Return a test of change against the certified rows of a table, the one that was given to train."""
+    """Return a test of change against the certified rows of the table that was given to train."""
     import numpy as np
 
     from pbgnet.certificates import CertifiedModel, fingerprint_features
@@ -136,7 +136,7 @@ def make_detector(
 
 
 def _bin_rows_and_others(loaded: "Certified", n_rows: int) -> tuple["NDArray[np.int64]", "NDArray[np.int64]"]:
-    """Return the rows that fix bins and those to compare with: prior rows and certified ones."""
+    """Return the rows that fix bins and those to compare with: prior rows and certified rows."""
     import numpy as np
 
     split = loaded.split
@@ -174,7 +174,7 @@ def _written_answers(
 
 
 def _as_labels(loaded: "Certified", column: "pd.Series[Any]", data: Path) -> "NDArray[Any]":
-    """Return a column as labels, None where there are none; texts of a CSV as what the classes are."""
+    """Return a column as labels, None if missing; texts of a CSV in the type of the classes."""
     import numpy as np
 
     from pbgnet.cli.cells import parse_labels

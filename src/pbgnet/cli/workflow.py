@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbgnet.training import Checkpoints
 
 FEW_CLASSES = 20
-"""So many classes are taken for such, however few the rows."""
+"""This many distinct labels are accepted as classes, however few rows there are."""
 
 NOT_STORED = (
     "The folder contains the certificate and the predictions. The classifier itself is "
@@ -49,7 +49,7 @@ class Trained:
     compared: "Comparison | None" = None
 
     def payload(self) -> dict[str, Any]:
-        """Return everything for machines."""
+        """Return everything as plain values."""
         split = self.model.split
         assert split is not None
         return {
@@ -92,7 +92,7 @@ def train_model(
 ) -> Trained | None:
     """Read a table, train and certify a classifier with these parameters, and save it with its report.
 
-    Of several workers the first writes; the others return None.
+    Of several workers only the first writes; the others return None.
 
     `models` are names of other classifiers than our networks, of which cross-validation takes the best;
     `groups` is a column whose values are bounded apart, `keep_together` one whose equal values stay together.
@@ -145,7 +145,7 @@ def train_model(
 
 
 def _kept_in(folder: Path | None) -> AbstractContextManager["Checkpoints | None"]:
-    """Return a context in which what training reaches is kept in a folder, where there is one."""
+    """Return a context that saves the progress of training in a folder, if there is one."""
     if folder is None:
         return nullcontext()
     from pbgnet.training import checkpointing
@@ -204,7 +204,7 @@ def _with_groups(
 
 
 def _together(column: str | None, parameters: dict[str, Any]) -> "SplitRecord | None":
-    """Return the rule that keeps rows with one value of a column together, where there is one."""
+    """Return the rule that keeps rows with the same value of a column together, if there is one."""
     from pbgnet.certificates import by_hash_of
 
     return by_hash_of(column, parameters["prior_fraction"], parameters["random_state"]) if column else None
@@ -244,7 +244,7 @@ def _check_rows(y: "NDArray[Any]", target: str) -> None:
 
 
 def _check_parameters(parameters: dict[str, Any]) -> None:
-    """Raise for values that would fail only after minutes of work."""
+    """Raise an error for values that would otherwise fail after minutes of work."""
     import torch
 
     from pbgnet.certificates import check_selection

@@ -56,7 +56,7 @@ def numbers_in_range() -> Iterator[None]:
 
 
 def warn_of_few_rows(n: int) -> None:
-    """Warn if no certificate can be useful; see `FEWEST_ROWS`."""
+    """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
     if n < FEWEST_ROWS:
         warnings.warn(
             f"{n} rows are too few for a useful certificate: with fewer than {FEWEST_ROWS} rows, "

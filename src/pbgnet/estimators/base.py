@@ -1,4 +1,4 @@
-"""What the classifiers share: the way from a table of numbers to a trained and certified network."""
+"""What the classifiers share: the steps from a table of numbers to a trained and certified network."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -53,9 +53,9 @@ FLOATS = (np.float64, np.float32)
 """What numbers may be; others become the first. Float32 stays so, for a copy takes twice its memory."""
 
 MOST_STEPS = 10**9
-"""Restarts, epochs, rows of a batch: more are a mistake."""
+"""Most restarts, epochs, rows of a batch: more are a mistake."""
 MOST_PRIORS = 2**53
-"""So many can be counted in the numbers of a certificate."""
+"""The most that the numbers of a certificate can count."""
 
 OUTSIDE = PreprocessingRecord(
     "outside",
@@ -71,10 +71,10 @@ BINNED = PreprocessingRecord(
 
 
 class CertifiedClassifier(CertifiedPredictor):
-    """A classifier built on a network, most often with a certificate.
+    """A classifier based on a network, usually with a certificate.
 
-    Subclasses say how to learn (`_learn`), how their prior came about (`_prior_record`), and whether
-    rows are set apart for it (`_sets_rows_apart`).
+    Subclasses define how to learn (`_learn`), how their prior was made (`_prior_record`), and whether there
+    are prior rows (`_sets_rows_apart`).
     """
 
     # Where they are no parameters: the route, see `pbgnet.choices.CERTIFICATES`, the code of the classes,
@@ -112,19 +112,19 @@ class CertifiedClassifier(CertifiedPredictor):
         return tags
 
     def _sets_rows_apart(self) -> bool:
-        """Whether a part of the rows trains the prior."""
+        """Whether some of the rows train the prior."""
         return False
 
     def _make_preprocessor(self, table: Any) -> TablePreprocessor | None:
-        """Make what is to be fitted on the prior rows of a table of numbers; nothing unless said."""
+        """Make what is fitted on the prior rows of a table of numbers; by default nothing."""
         return None
 
     def _route(self) -> str:
-        """Return the certificate that is asked for, by its name in `pbgnet.choices.CERTIFICATES`."""
+        """Return the requested certificate, by its name in `pbgnet.choices.CERTIFICATES`."""
         return str(self.certificate)
 
     def _terms(self) -> Terms:
-        """Return what is asked of the certificate."""
+        """Return what is requested of the certificate."""
         return Terms(
             float(self.confidence),
             int(self.n_priors),
@@ -142,7 +142,7 @@ class CertifiedClassifier(CertifiedPredictor):
 
     @abstractmethod
     def _prior_record(self, result: FitResult, n_prior_rows: int, seeds: list[int]) -> PriorRecord:
-        """Say how the prior came about."""
+        """Say how the prior was made."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -216,12 +216,12 @@ class CertifiedClassifier(CertifiedPredictor):
     def inputs_of(
         self, labels: NDArray[Any], names: tuple[str, ...] | None, preprocessor: TablePreprocessor | None
     ) -> Inputs:
-        """Return what stands between a table with these labels and the network; refuse what cannot be."""
+        """Return what connects a table with these labels to the network; raise an error if nothing can."""
         classes = classes_of(labels)
         return Inputs(classes, names, preprocessor, make_code(self.code, len(classes)))
 
     def check_parameters(self) -> None:
-        """Raise for parameters of the wrong kind, before any work is done."""
+        """Raise an error for parameters of the wrong kind, before any work is done."""
         self._validate_params()
 
     def draw_seeds(self) -> list[int]:
@@ -236,7 +236,7 @@ class CertifiedClassifier(CertifiedPredictor):
         prior_rows: ArrayLike | SplitRecord | None = None,
         fraction: float | None = None,
     ) -> Split:
-        """Split rows into those of the prior and those to certify, as `fit` does.
+        """Split rows into prior rows and certified rows, as `fit` does.
 
         Parameters
         ----------
@@ -245,10 +245,10 @@ class CertifiedClassifier(CertifiedPredictor):
         seeds : list of int
             From `draw_seeds`.
         prior_rows : array-like of int or bool, optional
-            The user's own choice, made without looking at anything in the rows.
+            The user's own choice, made without looking at the content of the rows.
         fraction : float, optional
-            Share of the rows to draw for the prior; the classifier's own unless given, which is none where
-            it needs no prior rows.
+            Share of the rows to draw as prior rows; by default the classifier's own, or none if it needs no
+            prior rows.
         """
         if fraction is None and self._sets_rows_apart():
             fraction = float(self.prior_fraction)
@@ -257,7 +257,7 @@ class CertifiedClassifier(CertifiedPredictor):
     def fit_prepared(
         self, table: PreparedTable, seeds: list[int], *, preprocessing: PreprocessingRecord | None = None
     ) -> Self:
-        """Train and certify on a table that is prepared already: read, split and turned into numbers.
+        """Train and certify on a table that is already prepared: read, split and turned into numbers.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class CertifiedClassifier(CertifiedPredictor):
         self.inputs_, self.classes_ = table.inputs, table.inputs.classes.array
         self.n_features_in_ = int(table.rows.X.shape[1])
         self.preprocessor_ = table.inputs.preprocessor
-        # The certificate may speak of the prior's vote; then the prior is what answers.
+        # The certificate may be about the prior's vote; then the prior is what answers.
         self.network_ = result.network if model is None else model.network
         self.history_, self.certified_model_ = result.history, model
         self.row_fingerprints_ = table.row_fingerprints
@@ -305,7 +305,7 @@ class CertifiedClassifier(CertifiedPredictor):
         return self
 
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs.
+        """Return the outputs of the network for rows: shape (n,), or (n, r) for r > 1 outputs.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class CertifiedClassifier(CertifiedPredictor):
         return super().verify(flat_images(X, self.image_shape_), y, groups)
 
     def answer(self, features: Any) -> NDArray[np.float64]:
-        """Return `output` for rows that are preprocessed already: an array, or sparse, or binned."""
+        """Return `output` for rows that are already preprocessed: an array, or sparse, or binned."""
         unit = isinstance(self.network_, AggregatedNetwork)
         patches = self.network_.architecture.patches
         size = CHUNK_ROWS if patches is None else CHUNK_IMAGES

@@ -165,7 +165,7 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
         return self.classifier_.inputs_
 
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
+        """Return the outputs of the network for rows: shape (n,), or (n, r) for r > 1 outputs."""
         check_is_fitted(self)
         assert self.preprocessor_ is not None
         return self.classifier_.answer(self.preprocessor_.encode(as_table(X)))
@@ -193,7 +193,7 @@ class CertifiedPipeline(TakesTables, CertifiedPredictor):
 
     @property
     def row_fingerprints_(self) -> NDArray[np.uint64]:
-        """Fingerprints of the rows given to fit, so that `certify` can refuse them."""
+        """Fingerprints of the rows given to fit, so that `certify` can detect them."""
         check_is_fitted(self)
         return self.classifier_.row_fingerprints_
 

@@ -1,4 +1,4 @@
-"""The operations that training spends its time in, fast: Numba on CPUs, Triton on GPUs, PyTorch anywhere."""
+"""The operations that take most of the training time: Numba on CPUs, Triton on GPUs, PyTorch anywhere."""
 
 from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
 from pbgnet.kernels.fourier_torch import nodes_of_reach

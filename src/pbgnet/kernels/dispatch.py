@@ -1,7 +1,7 @@
-"""Which implementation of an operation runs where: one table, asked by device.
+"""Which implementation of an operation runs where: one table, by device.
 
-Every operation has a plain PyTorch implementation, the reference. CPUs use Numba and GPUs Triton where
-they can; where they cannot, the reference steps in and says so once.
+Every operation has a plain PyTorch implementation, the reference. CPUs use Numba and GPUs Triton if they can;
+otherwise the reference is used, with a warning once.
 """
 
 import functools
@@ -25,7 +25,7 @@ BACKENDS = {
     "triton": "fused kernels, on NVIDIA GPUs of compute capability 8.0 and above",
 }
 
-# Operations and their implementations. Where a backend has none of its own, PyTorch's is used.
+# Operations and their implementations. If a backend has none of its own, PyTorch's is used.
 KERNELS = {
     "binned": {
         "torch": "pbgnet.kernels.binned.binned_torch",
@@ -140,7 +140,7 @@ def _chosen(device_type: str, index: int | None) -> str:
 
 
 def _suitable(backend: str, device_type: str) -> str:
-    """Return the backend somebody asked for, if the device can run it."""
+    """Return the requested backend, if the device can run it."""
     if backend not in ("torch", PREFERRED.get(device_type)):
         raise OptionError(
             f"The backend {backend!r} ({BACKENDS[backend]}) cannot run on a {device_type} device; "
@@ -154,7 +154,7 @@ def _numba_problem(device: torch.device) -> str | None:
     try:
         for operation in KERNELS:
             _load(operation, "numba")
-    except Exception as error:  # whatever is wrong with an installation must not stop anybody
+    except Exception as error:  # no problem of an installation may stop a user
         return f"Numba cannot be used ({_in_words(error)}); install it with pip install numba"
     return None
 

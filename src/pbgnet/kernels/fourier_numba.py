@@ -1,9 +1,9 @@
 """The Fourier layer on CPUs: fused loops, compiled by Numba for the processor they run on.
 
-For blocks of `LANES` examples, which the compiler turns into vector instructions, the product over the
-inputs is kept in the cache; no array ever holds a factor per example and input. Cosines and sines are
-shared by all examples. For float32 they come from rotations in double precision, `cos(a t_{k+1})` from
-`cos(a t_k)` by the angle `a h`; for float64, where rotations would add up errors, one by one.
+For blocks of `LANES` examples, which the compiler turns into vector instructions, the product over the inputs
+is kept in the cache; no array ever holds a factor per example and input. All examples share cosines and
+sines. For float32 they come from rotations in double precision, `cos(a t_{k+1})` from `cos(a t_k)` by the
+angle `a h`; for float64, where errors of rotations would add up, each is computed separately.
 
 With `W_k = c_k grad P_k`, c and s the cosine and sine of an input, and `D = 1 / (c^2 + g^2 s^2)`, the
 division by a factor in the backward pass becomes
@@ -11,8 +11,8 @@ division by a factor in the backward pass becomes
     d / dg_i = sum_k s c Re(W) D + g s^2 Im(W) D
     d / da_i = sum_k t_k (g Re(W) D - (1 - g^2) s c Im(W) D)
 
-since `c^2 + s^2 = 1`. Sums over examples and neurons are formed in fixed chunks, so that neither the
-number of threads nor the networks beside a replica change a digit of its result.
+since `c^2 + s^2 = 1`. Sums over examples and neurons are formed in fixed chunks, so a replica's result does
+not depend in any digit on the number of threads or on the other networks.
 """
 
 import math
@@ -314,7 +314,7 @@ def _differentiate(g, start, lanes, cos, sin, t, real, imag, K, one, scratch, in
 def _factors(weight, start, h, K, cos, sin):  # type: ignore[no-untyped-def]
     """Write cos(a t_k) and sin(a t_k) of some inputs, shapes (K, INPUTS).
 
-    A cosine of nearly 0 is moved by so little that it changes nothing but can be divided by.
+    A cosine of nearly 0 is moved by a negligible amount, so that it can be divided by.
     """
     size = min(INPUTS, len(weight) - start)
     tiny = math.sqrt(np.finfo(cos.dtype).tiny)
@@ -333,7 +333,7 @@ def _factors(weight, start, h, K, cos, sin):  # type: ignore[no-untyped-def]
 
 @compiled
 def _rotate(weight, start, size, half_step, K, cos, sin):  # type: ignore[no-untyped-def]
-    """Rotate by a h from node to node, in float64: K steps err by less than a unit of float32."""
+    """Rotate by a h from node to node, in float64: the error of K steps is less than a unit of float32."""
     c, s, turn_c, turn_s = np.empty(INPUTS), np.empty(INPUTS), np.empty(INPUTS), np.empty(INPUTS)
     for i in range(size):
         c[i], s[i] = _cos_sin(half_step * weight[start + i])

@@ -1,8 +1,8 @@
 """The Fourier layer in plain PyTorch: the reference, and the fallback on any device.
 
-Memory is O(n m K) forward and backward: the product over the d inputs is accumulated, and the
-backward pass divides it by one factor at a time, recomputed exactly as in the forward pass. A
-floating-point product is *relatively* accurate, so dividing by a small factor is safe.
+Memory is O(n m K) forward and backward: the product over the d inputs is accumulated, and the backward pass
+divides it by one factor at a time, recomputed exactly as in the forward pass. A floating-point product has a
+small *relative* error, so dividing by a small factor is safe.
 """
 
 import math
@@ -13,8 +13,8 @@ from torch import Tensor
 
 from pbgnet.kernels.nodes import FourierNodes
 
-# Inputs are taken together until their factors fill about this many complex numbers: small layers
-# run as a few large operations, large ones loop, and memory stays O(n m K) plus this constant.
+# Inputs are processed together until their factors fill about this many complex numbers: small layers run as
+# a few large operations, large ones loop, and memory stays O(n m K) plus this constant.
 BLOCK_ELEMENTS = 1 << 17
 
 
@@ -39,7 +39,7 @@ def nodes_for(weight: Tensor, deviation: float, limit: int) -> FourierNodes:
 
 
 def nodes_of_reach(reach: Tensor, deviation: float, limit: int) -> FourierNodes:
-    """Return the nodes where A + z, or a smaller number that serves as well, is known: shape (...)."""
+    """Return the nodes if A + z, or a smaller sufficient number, is known: shape (...)."""
     count = (deviation * reach / (2 * math.pi)).nan_to_num(1.0, posinf=limit).ceil().clamp(1, limit)
     return FourierNodes(2 * math.pi / reach, count.long())
 
@@ -101,7 +101,7 @@ class _Factors:
 
 
 def _away_from_zero(x: Tensor) -> Tensor:
-    """Replace an exact 0 by a number so small that it changes nothing but can be divided by.
+    """Replace an exact 0 by a negligible number that can be divided by.
 
     The cosine of a floating-point number is never exactly 0, but a device may round it so.
     """

@@ -9,13 +9,13 @@ With means g and weights w the layer is `sum_k c_k Im prod_i f_i(t_k)`, where
     f_i(t) = cos(w_i t') + 1j g_i sin(w_i t'),  t' = t / sqrt(d),  t_k = (k + 1/2) h,
     c_k = (2/pi) exp(-t_k^2 / 2) / (k + 1/2).
 
-Steps and numbers of nodes are read on the device, replica by replica, so a layer can be captured
-in a CUDA graph. The backward pass computes the product again and divides it by one factor at a
-time. Programs never share a cell they write to: results are the same in every run.
+Steps and numbers of nodes are read on the device, replica by replica, so a layer can be captured in a CUDA
+graph. The backward pass computes the product again and divides it by one factor at a time. No two programs
+write to the same cell, so results are the same in every run.
 
-A program works on a tile (nodes, examples, neurons) held by one warp. The lanes are spread over
-neurons first, so that a lane owns several examples of one neuron: cosines and sines depend on the
-node and the neuron only, and are then evaluated once for all examples of the lane.
+A program works on a tile (nodes, examples, neurons) of one warp. The lanes are spread over neurons first, so
+that a lane has several examples of one neuron: cosines and sines only depend on the node and the neuron, and
+are then evaluated once for all examples of the lane.
 """
 
 from typing import NamedTuple
@@ -49,14 +49,14 @@ TILES = {
     ("backward", 8): [Tile(4, 32, 1), Tile(4, 32, 2), Tile(4, 32, 4)],
 }
 
-# The backward pass cuts the neurons into as many chunks as give about this many programs: more
-# fill the device better, but every chunk has its own copy of the gradient in the means ...
+# The backward pass cuts the neurons into enough chunks for about this many programs: more fill the device
+# better, but every chunk has its own copy of the gradient of the means ...
 BACKWARD_PROGRAMS = 132 * 16
 # ... and the copies together hold at most this many numbers.
 PARTIAL_ELEMENTS = 1 << 27
 
-# Grids with fewer programs than this also share out the nodes, block by block, to so many programs;
-# layers with fewer inputs are done before the sum over the shares would have started.
+# Grids with fewer programs than this also divide the nodes, block by block, between this many programs.
+# Layers with fewer inputs would finish before the sum over the shares could start.
 FEW_PROGRAMS = 132 * 8
 NODE_SHARES = 4
 WORTH_SHARING = 32
@@ -152,8 +152,8 @@ def _node_shares(n_programs: int, d: int) -> int:
     return NODE_SHARES if n_programs < FEW_PROGRAMS and d >= WORTH_SHARING else 1
 
 
-# Sizes are not specialised: one compilation serves all layers, and the compiler, which then knows
-# of no alignment, keeps the simple layout with neighbouring lanes at neighbouring numbers.
+# Sizes are not specialised: one compilation serves all layers, and the compiler, which then cannot assume any
+# alignment, keeps the simple layout with neighbouring lanes at neighbouring numbers.
 _SIZES = ["n_replicas", "n", "m", "d", "n_blocks", "n_groups", "n_chunks", "n_shares", "per_chunk"]
 
 

@@ -1,16 +1,16 @@
-"""What stands around the aggregated layers, in plain PyTorch: the first layer's means, and losses."""
+"""What surrounds the aggregated layers, in plain PyTorch: the first layer's means, and losses."""
 
 import math
 
 import torch
 from torch import Tensor
 
-# Below this chance of being right the log loss goes on as its tangent: float32 has lost the digits of G.
+# Below this probability of being right, the log loss continues as its tangent: float32 has lost the digits.
 SMALLEST_CHANCE = 1e-6
 
 
 def first_means(product: Tensor, intercept: bool) -> Tensor:
-    """Return `erf(w . x / sqrt(2))` (Eq. 4: rows have length 1), and the constant 1 where asked for.
+    """Return `erf(w . x / sqrt(2))` (Eq. 4: rows have length 1), and the constant 1 if requested.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def linear_loss(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     Parameters
     ----------
     output : Tensor, shape (R, n) or (R, n, r)
-        Several outputs of an example count alike.
+        Several outputs of an example count equally.
     y : Tensor, shape of the output, or without the R in front
 
     Returns
@@ -54,9 +54,9 @@ def linear_loss(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 def log_loss(output: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return the mean of `-ln((1 + y G) / 2)` of each replica, float64, and its derivative in every G.
 
-    The logarithm of the chance that a drawn network is right; unlike the linear loss it does not give up
+    The logarithm of the probability that a drawn network is right. Unlike the linear loss it does not give up
     on examples that are answered wrongly. Parameters and returns are those of `linear_loss`; the loss of an
-    example is multiplied by its weight, shape (R, n) or (n,), where there is one.
+    example is multiplied by its weight, shape (R, n) or (n,), if given.
     """
     chance = 0.5 + 0.5 * (y * output)
     cut = chance.clamp_min(SMALLEST_CHANCE)
@@ -74,7 +74,7 @@ def softmax_loss(
     """Return the mean cross-entropy of the classes of a code, and its derivatives in outputs and temperature.
 
     The score of class k is `s_k = mean_j C_kj F_j`, and the loss of an example `ln sum_k exp(t s_k) - t s_y`.
-    Its own score is that of its signs, so nobody has to know the number of its class.
+    The example's own score is that of its signs, so the index of its class is not needed.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def softmax_loss(
     log_temperature : Tensor, float64, shape (R,)
         The logarithm of t.
     weight : Tensor, shape (R, n) or (n,), optional
-        What the loss of an example is multiplied by.
+        Factor of the loss of an example.
 
     Returns
     -------

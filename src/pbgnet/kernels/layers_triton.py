@@ -2,7 +2,7 @@
 # mypy: disable-error-code="import-not-found, import-untyped, no-untyped-def, untyped-decorator"
 # Triton's convention: capitals for what is fixed at compile time, and no types inside kernels.
 
-"""What stands around the aggregated layers, in one kernel each: small networks wait for launches."""
+"""What surrounds the aggregated layers, in one kernel each: small networks wait for kernel launches."""
 
 import torch
 import triton
@@ -43,7 +43,7 @@ def pull_back_first_means(grad: Tensor, product: Tensor, intercept: bool) -> Ten
 
 def linear_loss(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean linear loss and its derivative; see `layers_torch.linear_loss`."""
-    if output.ndim == 3:  # outputs of an example are as good as further examples
+    if output.ndim == 3:  # several outputs of an example count like further examples
         loss, slope = linear_loss(output.flatten(1), y.flatten(-2))
         return loss, slope.view(output.shape)
     n_replicas, n = output.shape

@@ -11,14 +11,13 @@ from torch import Tensor
 class FourierNodes:
     """Nodes `t_k = (k + 1/2) step`, k = 0 .. count - 1, of each replica.
 
-    A replica has its own step and its own number of nodes, so that its value never depends on the
-    networks beside it.
+    A replica has its own step and its own number of nodes, so its value never depends on the other networks.
 
     Attributes
     ----------
     step : Tensor, float64, shape (...)
     count : Tensor, int64, shape (...)
-        On the device of the layer, like `step`: the kernels read it there, and nothing waits.
+        On the device of the layer, like `step`: the kernels read it there without waiting.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""How the CPU kernels are compiled: for the processor at hand, once per machine.
+"""How the CPU kernels are compiled: for the processor in use, once per machine.
 
-Numba keeps the machine code in files beside the package (or where NUMBA_CACHE_DIR says), as pickles: whoever
-can write there can run code, as whoever can write into the package itself. Nothing that comes with a model is
-ever read from there. Files that are damaged are thrown away and made anew.
+Numba stores the machine code in files beside the package (or where NUMBA_CACHE_DIR says), as pickles: anyone
+who can write there can run code, like anyone who can write into the package itself. Nothing that comes with a
+model is ever read from there. Damaged files are deleted and created again.
 """
 
 import warnings
@@ -18,16 +18,16 @@ COMPILED = "compiling kernels for this processor, once; this takes up to a minut
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop whose sums may be reordered, which vectorising them needs.
+    """Compile a loop whose sums may be reordered, as vectorising them requires.
 
-    Contractions and one reciprocal for two quotients cost no accuracy that the error bounds do not
-    grant. NaN and infinity keep their meaning.
+    Contractions, and one reciprocal for two quotients, do not cost more accuracy than the error bounds allow.
+    NaN and infinity keep their meaning.
     """
     return _compile(function, {"contract", "arcp", "nsz", "reassoc"})
 
 
 def compiled_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile arithmetic that has to happen in the order it is written in."""
+    """Compile arithmetic that must happen in the written order."""
     return _compile(function, {"contract", "nsz"})
 
 
@@ -35,7 +35,7 @@ def _compile(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., 
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
         dispatcher: Callable[..., Any] = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # nowhere to keep the machine code: compile it anew in every process
+    except RuntimeError:  # no place for the machine code: compile it again in every process
         return numba.njit(**options)(function)  # type: ignore[no-any-return]
     if hasattr(dispatcher, "_cache"):  # not where NUMBA_DISABLE_JIT is set
         _forgive_damage(dispatcher._cache)
@@ -43,13 +43,13 @@ def _compile(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., 
 
 
 def _forgive_damage(cache: Any) -> None:
-    """Let a cache that cannot be read, or written, count as empty, and say so."""
+    """Treat a cache that cannot be read, or written, as empty, and warn about it."""
     load, save = cache.load_overload, cache.save_overload
 
     def load_or_none(*arguments: Any) -> Any:
         try:
             found = load(*arguments)
-        except Exception as error:  # a pickle that was cut off or changed can raise anything
+        except Exception as error:  # a truncated or changed pickle can raise anything
             _tell(cache, "cannot be read", error)
             _attempt(cache, cache.flush)
             return None
@@ -64,7 +64,7 @@ def _forgive_damage(cache: Any) -> None:
 def _attempt(cache: Any, write: Callable[..., None], *arguments: Any) -> None:
     try:
         write(*arguments)
-    except Exception as error:  # a full disk, say, or files that a damaged index names
+    except Exception as error:  # for example a full disk, or files that a damaged index names
         _tell(cache, "cannot be written", error)
 
 

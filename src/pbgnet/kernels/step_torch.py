@@ -68,8 +68,8 @@ def adam_step(
         Weights, their first and second moments, and the gradient of the loss.
     anchor : Tensor, shape (R, m, d) or (1, m, d)
     rate, scale, pull : Tensor, float64, shape (R,)
-        Learning rate of each replica, and the weights of gradient and pull; a rate of 0 keeps the weights
-        of a replica where they are, and leaves open what becomes of its moments.
+        Learning rate of each replica, and the weights of gradient and pull. A rate of 0 leaves the weights of
+        a replica unchanged; its moments are then undefined.
     factor : float
         How often the layer counts in the penalty.
     n_steps : Tensor, int64, shape (1,)
@@ -90,7 +90,7 @@ def adam_step(
 def seeger_bound(loss: Tensor, penalty: Tensor, log_factor: float, n: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return `kl_inverse_upper(clamp(loss, 0, 1), (penalty + log_factor) / n)` and its derivatives.
 
-    Outside [0, 1], where the loss is cut, the derivative in it is 0.
+    Outside [0, 1], where the loss is cut, its derivative is 0.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def catoni_slopes(
 def add_fixed(
     total: Tensor, values: Tensor, share: float, fraction_bits: int, limit: float, lost: Tensor
 ) -> None:
-    """Add a share of some values to sums that are kept as whole numbers, in place.
+    """Add a share of some values to sums that are stored as whole numbers, in place.
 
-    A sum is in units of `2^-fraction_bits`; what is added is rounded to the nearest of them. Where a value is
+    A sum is in units of `2^-fraction_bits`; what is added is rounded to the nearest unit. If a value is
     larger than the limit, or not a number, nothing is added and its replica is counted as lost.
 
     Parameters

@@ -4,8 +4,8 @@
 
 """The elementwise parts of a training step in Triton, for many replicas at a time.
 
-Rates, pulls and the number of steps are read on the device, so a step can be captured in a CUDA
-graph. Programs never share a cell they write to: results are the same in every run.
+Rates, pulls and the number of steps are read on the device, so a step can be captured in a CUDA graph. No two
+programs write to the same cell, so results are the same in every run.
 """
 
 import math
@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-# A few passes over the gradient are not worth a kernel of their own.
+# A few passes over the gradient do not justify a separate kernel.
 from pbgnet.kernels.step_torch import add_fixed as add_fixed
 
 # Elements per program and round, and rounds after which a replica is given to another program.
@@ -84,7 +84,7 @@ def adam_step(
     gradient : Tensor, same type, contiguous, shape (R, m, d)
     anchor : Tensor, same type, contiguous, shape (R, m, d) or (1, m, d)
     rate : Tensor, float64, shape (R,)
-        Learning rates. The weights of a replica with rate 0 stay exactly where they are.
+        Learning rates. The weights of a replica with rate 0 do not change at all.
     scale, pull : Tensor, float64, shape (R,)
     factor : float
         How often the layer counts in the penalty.

@@ -1,4 +1,4 @@
-"""Shares the work of a kernel among threads; the kernels release Python's lock while they run."""
+"""Divides the work of a kernel between threads; the kernels release Python's lock while they run."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import torch
 
-# Waking a thread costs about 50 microseconds: work below this many elementary operations (about 0.4 ns
-# each) stays on the calling thread, and a thread is not woken for less.
+# Waking a thread costs about 50 microseconds: work below this many elementary operations (about 0.4 ns each)
+# stays on the calling thread, and no thread is woken for less.
 OPERATIONS_PER_THREAD = 1 << 20
 
 LARGE_STEP = 1 << 28
@@ -25,14 +25,14 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 _pool: ThreadPoolExecutor | None = None
-_at_first: list[int] = []  # how many threads there were before each change that is in force
+_at_first: list[int] = []  # numbers of threads before each change that is in effect
 
 
 def share(run: Callable[[int, int], object], n_blocks: int, operations: float) -> None:
-    """Call `run(first, last)` for ranges that together cover all blocks, on as many threads as pay.
+    """Call `run(first, last)` for ranges that together cover all blocks, on as many threads as pay off.
 
-    No more threads than PyTorch uses (`torch.set_num_threads`). Which thread runs a block must not
-    change its result.
+    It uses no more threads than PyTorch (`torch.set_num_threads`). The result of a block must not depend on
+    the thread that runs it.
     """
     if n_blocks == 0:
         return
@@ -53,10 +53,10 @@ def share(run: Callable[[int, int], object], n_blocks: int, operations: float) -
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use one thread for all that runs inside, PyTorch's and our own; then as many as before.
+    """Use one thread for everything inside, PyTorch's and our own; then as many as before.
 
-    For many small operations in a row. Threads wait for each other after every one of them, and where other
-    programs keep the cores busy such a wait lasts until the system has given all threads a turn.
+    For many small operations in a row. Threads wait for each other after every one of them, and if other
+    programs keep the cores busy, each wait lasts until the system has given all threads a turn.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def threads_for(multiplications: float) -> Iterator[None]:
-    """Use all threads for one operation of so many multiplications, where it is large, and one otherwise.
+    """Use all threads for one operation of this many multiplications if it is large, and one otherwise.
 
-    Also inside of `one_thread`: what is large there gets as many threads as there were before.
+    Also inside `one_thread`: large operations get as many threads as there were before.
 
     Examples
     --------
@@ -92,12 +92,12 @@ def threads_for(multiplications: float) -> Iterator[None]:
 def take_turns(
     work: Callable[[Iterator[Item]], Found], items: Sequence[Item], operations: float
 ) -> list[Found]:
-    """Call `work` on as many threads as pay, each of which takes one item after the other from the same pile.
+    """Call `work` on as many threads as pay off; each takes one item after the other from the same pile.
 
-    Inside, every operation has one thread, so that what becomes of an item does not depend on how many there
-    are; which thread takes it must not matter. Inside of `one_thread` it uses all threads there were before.
-    Returned is what the calls return, in no order. Where one fails, or is interrupted, the others end
-    after the item they are at.
+    Inside, every operation has one thread, so the result of an item does not depend on the number of threads;
+    it must not matter which thread takes it. Inside `one_thread` it uses all threads there were before. The
+    results of the calls are returned in no particular order. If one fails, or is interrupted, the others end
+    after their current item.
     """
     n_threads = max(1, min(len(items), _all_threads(), int(operations // OPERATIONS_PER_THREAD)))
     pile, grad_enabled = iter(items), torch.is_grad_enabled()
@@ -106,7 +106,7 @@ def take_turns(
         try:
             return work(pile)
         except BaseException:
-            for _ in pile:  # the others are to stop as well: nobody wants what is left
+            for _ in pile:  # the others should stop too: the rest is no longer needed
                 pass
             raise
 
@@ -121,12 +121,12 @@ def take_turns(
             found = [take()]
         finally:
             for future in waiting:
-                future.exception()  # what they use must not go before they are done
+                future.exception()  # what they use must exist until they are done
         return found + [future.result() for future in waiting]
 
 
 def _all_threads() -> int:
-    """How many threads there were before any change that is in force."""
+    """The number of threads before any change that is in effect."""
     return _at_first[0] if _at_first else torch.get_num_threads()
 
 
@@ -152,7 +152,8 @@ def _threads() -> ThreadPoolExecutor:
 def _keep_to_one_thread() -> None:
     """A forked child has none of its parent's threads: neither ours nor those of PyTorch.
 
-    PyTorch does not know, hands them work in the child and waits for ever; with one thread it hands out none.
+    PyTorch does not know this: it would hand them work in the child and wait forever. With one thread it does
+    not.
     """
     global _pool  # noqa: PLW0603
     _pool = None

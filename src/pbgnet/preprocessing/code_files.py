@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pbgnet.exceptions import CacheError
 
 HELD_BYTES = 64 * 2**20
-"""Codes that take no more than this are held in memory."""
+"""Codes up to this size are held in memory."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOENT)
 """What a folder says that cannot take a file: full, its user's share or limit reached, not there."""
@@ -38,9 +38,9 @@ def collect_codes(
     *,
     mapped: bool = True,
 ) -> NDArray[Any]:
-    """Return blocks of rows, one after the other: in memory if they are small, else mapped from a file.
+    """Return blocks of rows, one after the other: in memory if they are small, otherwise mapped from a file.
 
-    A mapped array can be written to like any other; what is written stays in memory.
+    A mapped array can be written to like any other; changes stay in memory.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def collect_codes(
         Of all of them together.
     dtype : dtype
     folder : path, optional
-        Where the file is to be; in the system's folder of temporary files unless given.
+        Where to put the file; by default the system's folder for temporary files.
     mapped : bool
-        Whether a file may be used; False for rows of a table that is held itself.
+        Whether a file may be used; False for rows of a table that is in memory itself.
 
     Raises
     ------
     CacheError
-        If the disk is too full; nothing of the file is left.
+        If the disk is too full; nothing of the file remains.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def collect_codes(
 
 
 def gather_codes(codes: NDArray[Any], rows: Any, folder: Path | None = None) -> NDArray[Any]:
-    """Return some rows of codes; many rows of mapped ones are mapped from a file of their own."""
+    """Return some rows of codes; many rows of mapped codes are mapped from a separate file."""
     if not isinstance(codes, np.memmap) or isinstance(rows, slice | int):
         some: NDArray[Any] = codes[rows]
         return some
@@ -140,7 +140,7 @@ def mapped_copy(values: NDArray[Any], folder: Path | None = None) -> NDArray[Any
 
 @contextmanager
 def room_for(folder: Path, n_bytes: int) -> Iterator[None]:
-    """Raise `CacheError` if a folder cannot take so many bytes, before any is written or as it fills."""
+    """Raise `CacheError` if a folder cannot take this many bytes, before writing or as it fills."""
     told = f"The cache of the table needs {n_bytes / 1e6:.0f} MB in {folder}"
     advice = (
         "Free some space, or choose a folder on another disk: scan_table(..., "

@@ -192,7 +192,7 @@ class DateColumn(FittedColumn):
             raise DomainError("The thresholds of a date must be days in the years 1 to 9999.")
 
     def read(self, column: Column) -> tuple[list[NDArray[np.float64]], list[str]]:
-        """Return the numbers of each part, NaN if there is none, and the values that are not dates."""
+        """Return the numbers of each part, NaN where there is none, and what was no date."""
         texts = column.texts if column.texts is not None else number_texts(column.numbers)
         seconds = read_dates(texts, self.layout)
         unknown = Words.of(texts).occurring(np.isnan(seconds)) if np.isnan(seconds).any() else []
@@ -202,7 +202,7 @@ class DateColumn(FittedColumn):
         return parts, [*map(repr, unknown)]
 
     def books(self, numbers: str) -> list[ColumnBook]:
-        """The books of the parts; thresholds between days are written as dates."""
+        """Those of the parts; thresholds between days are told as dates."""
         first, *others = [part.book(numbers) for part in self.parts]
         if self.layout != "time" and first.n_steps:
             start = int(first.values is not None)

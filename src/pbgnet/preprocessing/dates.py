@@ -1,4 +1,4 @@
-"""Dates and times as people write them, and the parts of a date that a table is cut by."""
+"""Dates and times as people write them, and the parts of a date that become columns."""
 
 import math
 import re
@@ -14,13 +14,13 @@ from pbgnet.preprocessing.shapes import Shapes, digit_matrix
 from pbgnet.preprocessing.words import Words
 
 MOST_DAYS = 3_000_000
-"""No day of the years from 1 to 9999 is further from 1970."""
+"""Largest distance from 1970 of a day in the years from 1 to 9999."""
 
-# A longer text is no date, and is not searched for one.
+# A longer text is not a date, and is not searched for one.
 LONGEST = 64
 
 LAYOUTS = ("year first", "day first", "month first", "time")
-"""How a column writes its dates: 2020-01-31, 31.01.2020 or 01/31/2020, a time behind it or not; or 12:30."""
+"""How a column writes its dates: 2020-01-31, 31.01.2020 or 01/31/2020, with or without a time; or 12:30."""
 
 _CLOCK = (
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:[.,][0-9]+)?))?"
@@ -69,10 +69,10 @@ def part_of(which: str, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
-    """Return seconds since the beginning of 1970, or of the day for times; NaN where a text is no date.
+    """Return seconds since the beginning of 1970, or of the day for times; NaN if a text is not a date.
 
-    Dates are as on the clock of whoever wrote them: an offset from UTC is read over. With the year first, as
-    tables with types write them, they are read in every layout but "time".
+    Dates are in the local time of their author: an offset from UTC is ignored. Dates with the year first, as
+    typed tables write them, are read in every layout except "time".
     """
     if isinstance(texts, Moments) and layout != "time":
         return np.asarray(np.append(texts.seconds, math.nan)[texts.places])

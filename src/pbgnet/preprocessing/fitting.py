@@ -1,4 +1,4 @@
-"""What a column is, decided on the fitted rows: numbers, dates, categories, or a name of the rows."""
+"""What a column is, decided on the fitted rows: numbers, dates, categories, or an ID of the rows."""
 
 import itertools
 import math
@@ -27,9 +27,9 @@ from pbgnet.preprocessing.thresholds import choose_thresholds, count_up_to
 from pbgnet.preprocessing.words import Words
 
 MOSTLY = 0.98
-"""Share of the cells with a value that make a column of texts one of numbers, or of dates."""
+"""Share of a text column's values that must be numbers, or dates, for the column to be one of these."""
 
-# Fewer rows than these differ by chance: texts by few categories too many, whole numbers by a wide range.
+# With fewer rows, texts of few categories, or whole numbers of a wide range, may differ by chance.
 FEWEST_NAMED, FEWEST_NUMBERED = 30, 100
 
 # Row numbers of a table of which the fitted rows are an eighth.
@@ -38,7 +38,7 @@ WIDEST = 8
 
 @dataclass(frozen=True)
 class Rules:
-    """What `TablePreprocessor` was told about columns."""
+    """The settings of `TablePreprocessor` about columns."""
 
     max_categories: int
     max_bins: int
@@ -49,7 +49,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learned about a column, and the fitted rows that did not fit, with their texts."""
+    """What was learned about a column, and the fitted rows that did not match, with their texts."""
 
     column: SomeColumn
     odd: dict[int, str] = field(default_factory=dict)
@@ -58,8 +58,8 @@ class Fitted:
 def fit_column(column: Column, rules: Rules) -> Fitted:
     """Learn a column from the fitted rows.
 
-    Texts are numbers or dates if nearly all of them are, and `parse_numbers` or the table itself says that
-    they may be; those that are not count as missing.
+    Texts are numbers or dates if nearly all of them are, and if `parse_numbers` or the table itself allows
+    it; the others count as missing.
     """
     if column.texts is None:
         return Fitted(_fit_numeric(column, rules))
@@ -82,13 +82,13 @@ def fit_column(column: Column, rules: Rules) -> Fitted:
         return Fitted(IdColumn(column.name, False))
     *counts, n_missing = words.counts.tolist()
     texts = dict(zip(words.words, counts, strict=True))
-    # The most frequent ones; between equals the alphabet decides, so that the result is reproducible.
+    # The most frequent ones; ties are broken alphabetically, so that the result is reproducible.
     kept = tuple(sorted(sorted(texts, key=lambda text: (-texts[text], text))[: rules.max_categories]))
     return Fitted(CategoricalColumn(column.name, n_missing > 0, kept, len(kept) < len(texts)))
 
 
 def _fit_numeric(column: Column, rules: Rules) -> SomeColumn:
-    """Learn a column that the table itself holds as numbers."""
+    """Learn a column that the table stores as numbers."""
     numbers = np.asarray(column.numbers)
     infinite = np.isinf(numbers)
     if infinite.any():
@@ -104,9 +104,9 @@ def _fit_numeric(column: Column, rules: Rules) -> SomeColumn:
 
 
 def _fit_numerals(column: Column, words: Words, rules: Rules) -> Fitted | None:
-    """Learn a column of texts that write out numbers; None if too few of them do."""
+    """Learn a column of texts that spell numbers; None if too few of them do."""
     cells, total, n_typed = column.texts or [], words.n_present, 0
-    if column.typed is not None:  # numbers are no matter of style
+    if column.typed is not None:  # typed numbers do not depend on a style
         typed = np.isfinite(column.typed)
         n_typed = int(typed.sum())
         words = Words.of([*itertools.compress(cells, (~typed & _present(cells)).tolist())])
@@ -131,7 +131,7 @@ def _are_plain_numbers(column: Column, words: Words, rules: Rules) -> bool:
 
 
 def _fit_read(column: Column, style: str, unit: str, rules: Rules) -> Fitted:
-    """Learn a column of texts that write out numbers in a style."""
+    """Learn a column of texts that spell numbers in a style."""
     cells = column.texts or []
     numbers, _ = finite_numbers(column, style, unit)
     if rules.drop_ids and (_number_the_rows(numbers) or _too_long(numbers, cells)):
@@ -148,7 +148,7 @@ def _fit_dates(column: Column, words: Words, max_bins: int) -> Fitted | None:
 
 
 def _fit_moments(column: Column, moments: Moments, max_bins: int) -> Fitted | None:
-    """Learn a column that the table itself holds as dates; None if no calendar has most of them."""
+    """Learn a column that the table stores as dates; None if most of them do not exist in the calendar."""
     seconds, n_present = read_dates(moments, "year first"), len(moments) - int(moments.counts[-1])
     n_read = len(seconds) - int(np.isnan(seconds).sum())
     if not n_read or n_read < MOSTLY * n_present:
@@ -187,7 +187,7 @@ def _odd(cells: Sequence[str | None], read: NDArray[np.float64]) -> dict[int, st
 
 
 def _number_the_rows(numbers: NDArray[np.float64]) -> bool:
-    """Whether whole numbers differ in all rows though there are few to choose from: as if counted."""
+    """Whether whole numbers differ in all rows within a small range, like a counter."""
     if numbers.size < FEWEST_NUMBERED or np.isnan(numbers).any():
         return False
     low, high = float(numbers.min()), float(numbers.max())
@@ -197,7 +197,7 @@ def _number_the_rows(numbers: NDArray[np.float64]) -> bool:
 
 
 def _too_long(numbers: NDArray[np.float64], cells: Sequence[str | None]) -> bool:
-    """Whether texts differ in all rows and write out whole numbers that floats cannot tell apart."""
+    """Whether texts differ in all rows and spell whole numbers that floats cannot distinguish."""
     if numbers.size < FEWEST_NAMED or not (np.abs(numbers) >= 2.0**53).all():
         return False
     return len(set(cells)) == numbers.size
@@ -206,7 +206,7 @@ def _too_long(numbers: NDArray[np.float64], cells: Sequence[str | None]) -> bool
 def _fit_bins(
     name: str, numbers: NDArray[np.float64], max_bins: int, style: str = "plain", unit: str = ""
 ) -> NumericColumn:
-    """Cut numbers into bins; NaN is a missing one."""
+    """Divide numbers into bins; NaN is a missing one."""
     absent = np.isnan(numbers)
     present = numbers[~absent]
     median, thresholds = _median(present), choose_thresholds(present, max_bins)

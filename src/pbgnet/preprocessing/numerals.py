@@ -1,4 +1,4 @@
-"""Numbers as people write them: with a decimal comma, thousands set apart, a currency or a percent sign."""
+"""Numbers as people write them: with a decimal comma, thousands separators, a currency or a percent sign."""
 
 import math
 import re
@@ -14,22 +14,23 @@ from pbgnet.preprocessing.words import Words
 
 STYLES = ("plain", "point", "comma")
 """How a column writes its numbers: as programs do (1234.5, 1e3), or as people do, with a decimal point
-(1,234.50) or a decimal comma (1.234,50), thousands apart perhaps, and with a unit."""
+(1,234.50) or a decimal comma (1.234,50), possibly with thousands separators and a unit.
+"""
 
 DECIMALS = {"auto": STYLES, ".": ("plain", "point"), ",": ("comma",)}
-"""The styles to choose from, by what is said of the decimal sign."""
+"""The styles to choose from, depending on the decimal sign."""
 
 UNITS = (
     *["", "%", "‰", "$", "US$", "R$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₫", "₴", "₪", "฿", "₦", "₱", "zł"],
     *["kr", "Kč", "Ft", "Fr.", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK"],
     *["NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "KRW", "SGD", "HKD", "ILS", "RUB"],
 )
-"""What may stand before or behind a number of the styles "point" and "comma"; "" is none."""
+"""Units that may precede or follow a number in the styles "point" and "comma"; "" is none."""
 
-# A longer text is no number as people write them, and is not searched for one.
+# A longer text is not a number as people write them, and is not searched for one.
 LONGEST = 64
 
-# Python's float also reads "1_000", "nan" and "infinity", which are no numbers in a table.
+# Python's float also reads "1_000", "nan" and "infinity", which are not numbers in a table.
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _PLAIN = b"0123456789+-.eE"
 
@@ -56,13 +57,13 @@ _TO_FLOAT = {
 
 
 def parse_number(text: str) -> float | None:
-    """Return the finite number a text writes out as programs do, or None if it is none."""
+    """Return the finite number that a text spells as programs do, or None if it is not one."""
     stripped = text.strip()
     return _finite(stripped) if NUMBER.fullmatch(stripped) else None
 
 
 def parse_styled(text: str, style: str) -> tuple[float, str] | None:
-    """Return the finite number and the unit that a text writes out in a style, or None if it is none.
+    """Return the finite number and the unit that a text spells in a style, or None if it is not one.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def read_numbers(texts: Sequence[str | None], style: str = "plain", unit: str = 
 
 
 def word_numbers(read: Words, style: str = "plain", unit: str = "") -> NDArray[np.float64]:
-    """Return the number that each different word writes out; see `read_numbers`."""
+    """Return the number that each distinct word spells; see `read_numbers`."""
     if style == "plain":
         known = read.written if read.written is not None else _read_quickly(read)
         if known is not None:
@@ -113,8 +114,8 @@ def word_numbers(read: Words, style: str = "plain", unit: str = "") -> NDArray[n
 def choose_style(texts: Words, decimal: str) -> tuple[str, str, int]:
     """Return the style and the unit in which most cells are numbers, and how many of them are.
 
-    Between styles that read equally many, plain comes before a decimal point, and that before a comma: so
-    ``1,234`` alone is a thousand, unless `decimal` says otherwise.
+    If styles read equally many cells, plain comes before a decimal point, and that before a comma: so a
+    column of only ``1,234`` is read as thousands, unless `decimal` says otherwise.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ def choose_style(texts: Words, decimal: str) -> tuple[str, str, int]:
 
 
 def _may_be_numbers(found: Shapes, style: str) -> NDArray[np.int64]:
-    """Return the places of texts whose shape is that of a number in a style; no other text is one."""
+    """Return the indices of texts with the shape of a number in a style; no other text can be one."""
     pattern, longest = (NUMBER, math.inf) if style == "plain" else (_PATTERNS[style], LONGEST)
     stripped = [shape.strip() for shape in found.shapes]
     fits = [len(shape) <= longest and pattern.fullmatch(shape) is not None for shape in stripped]

@@ -1,4 +1,4 @@
-"""Words that lie one behind the other in memory: texts of Python are made of them when they are asked for."""
+"""Words stored one after the other in memory; Python texts are made from them when needed."""
 
 import functools
 import itertools
@@ -12,16 +12,16 @@ from pbgnet.preprocessing.words import MISSING, Words, occurring_places
 
 
 class PackedWords(Words):
-    """The texts of a column whose words are kept as the UTF-8 of all of them.
+    """The texts of a column, with all words stored together as UTF-8.
 
     Parameters
     ----------
     content : ndarray of uint8
-        The UTF-8 of the words, each of which is there once.
+        The UTF-8 of the distinct words.
     starts : ndarray of int64, shape (k + 1,)
-        Where each of the words begins, and where the last one ends.
+        Where each word begins, and where the last one ends.
     places : ndarray of whole numbers, shape (n,)
-        -1 where a text is missing.
+        -1 if a text is missing.
     written : ndarray of float64, shape (k,), optional
         The number that each word writes out as programs do, NaN where it is none; None if nobody has looked.
 
@@ -54,12 +54,12 @@ class PackedWords(Words):
 
     @property
     def n_words(self) -> int:
-        """Number of different words."""
+        """Number of distinct words."""
         return len(self.starts) - 1
 
     @classmethod
     def joined(cls, parts: Sequence[Words]) -> Words:
-        """Return the texts of parts one after the other, with the words of all of them."""
+        """Return the texts of several parts, one after the other, with the words of all of them."""
         import pyarrow as pa
 
         packed = [part for part in parts if isinstance(part, cls)]

@@ -1,4 +1,4 @@
-"""Tables in parts of consecutive rows, so that what is larger than memory and what is not are walked alike.
+"""Tables in parts of consecutive rows, so that tables in memory and larger ones are processed alike.
 
 A source is a table that is not held: `pbgnet.sources` has them. It has ``columns``, ``shape``,
 ``select(names)`` and ``batches()``, which can be called again and again and returns its rows as
@@ -26,7 +26,7 @@ PART_ROWS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
-    """Rows whose columns are read already.
+    """Rows whose columns have been read.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ColumnTable:
 
 
 def _joined(parts: Sequence[Column]) -> Column:
-    """Return a column of which parts are given; all of one kind."""
+    """Return a column from its parts, which are all of one kind."""
     first = parts[0]
     if first.numbers is not None:
         return replace(first, numbers=np.concatenate([np.asarray(part.numbers) for part in parts]))
@@ -82,7 +82,7 @@ def _joined(parts: Sequence[Column]) -> Column:
 
 
 def is_source(table: Any) -> bool:
-    """Whether a table is not held but read in batches."""
+    """Whether a table is read in batches, rather than in memory."""
     return hasattr(table, "batches") and hasattr(table, "columns")
 
 

@@ -64,9 +64,9 @@ class Shapes:
 
 
 def digit_matrix(read: Words, members: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return the characters of words of one width as digits, shape (n, width).
+    """Return the characters of words of one width as the digits they are, shape (n, width).
 
-    Blanks around words do not count; a character that is not a digit becomes some other number.
+    Blanks around words do not count; what is no digit is some other number.
     """
     if _shape_of_all(read) is not None:
         codes = _packed_matrix(read)[members]
@@ -77,7 +77,7 @@ def digit_matrix(read: Words, members: NDArray[np.int64], width: int) -> NDArray
 
 
 def _shape_of_all(read: Words) -> str | None:
-    """Return the shape that all packed words have, in ASCII and without blanks around, or None."""
+    """Return the one shape that all of packed words have, in ASCII and without blanks around; else None."""
     if not isinstance(read, PackedWords) or not read.n_words:
         return None
     width = int(read.starts[1])

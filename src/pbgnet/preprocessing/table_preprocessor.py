@@ -53,10 +53,10 @@ UNKNOWN = {
     NumericColumn.kind: "Not finite numbers, so treated as missing",
     DateColumn.kind: "Not dates, so treated as missing",
 }
-"""What becomes of later cells that a column of some kind cannot read."""
+"""What happens to later cells that a column of some kind cannot read."""
 
 Unread = dict[str, dict[str, dict[str, None]]]
-"""Such cells: for a kind of columns, for a column, each different one, in order."""
+"""Such cells: for a kind of columns, for a column, each distinct one, in order."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not columns or _n_rows(columns) == 0:
             raise ShapeError("The table has no rows or no columns to learn from.")
         found = [fit_column(column, rules) for column in columns]
-        if not any(coded(one.column) for one in found):  # better names than nothing to learn from
+        if not any(coded(one.column) for one in found):  # ID columns are better than nothing to learn from
             found = [fit_column(column, replace(rules, drop_ids=False)) for column in columns]
         for text, kind in fit_warnings(found, X, rules.max_categories):
             warnings.warn(text, kind, stacklevel=2)
@@ -231,7 +231,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._encode(array, [column.name for column in self.columns_])
 
     def _encode(self, table: Any, names: Sequence[str] | None) -> BinnedTable:
-        """Encode the fitted columns of a table, in their order, and warn once of all that has no output."""
+        """Encode the fitted columns of a table, in order, and warn once about all cells without an output."""
         told: Unread = {}
         blocks = (self._encode_part(part, told) for part in column_parts(table, names))
         shape, folder = (count_rows(table), self.book_.n_columns), getattr(table, "cache_folder", None)
@@ -242,7 +242,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return BinnedTable(codes, self.book_, folder)
 
     def _encode_part(self, part: ColumnTable, told: Unread) -> NDArray[Any]:
-        """Return the codes of a few rows; adds the values that have no output to those of other rows."""
+        """Return the codes of a few rows, and add the values without an output to those of other rows."""
         codes = np.empty((part.shape[0], self.book_.n_columns), dtype=self._code_type(), order="F")
         k = 0
         for column, fitted in zip(part.parts, self.columns_, strict=True):
@@ -270,7 +270,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([name for book in self.book_.columns for name in book.names], dtype=object)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything learned as plain JSON-able values; floats survive JSON exactly."""
+        """Return everything learned as plain values for JSON; floats survive JSON exactly."""
         check_is_fitted(self)
         named = hasattr(self, "feature_names_in_")
         return Memory(

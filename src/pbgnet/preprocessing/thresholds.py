@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 # More bins make training slower on few rows, and do not improve it (docs/reference/tables.md).
 FEWEST_BINS, ROWS_PER_BIN = 32, 16
 
-# Up to this many numbers are looked up one by one.
+# So few numbers are looked up one by one.
 FEW_NUMBERS = 256
 
 
 def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
-    """Return increasing thresholds t, so that `number >= t` separates bins: at most `max_bins` bins.
+    """Return increasing thresholds t, so that `number >= t` tells bins apart: at most `max_bins` bins.
 
     With few rows to fill them there are fewer bins. If there are few distinct numbers, thresholds are between
     all of them. Otherwise half of the thresholds are quantiles of the rows, and half quantiles of the
@@ -51,8 +51,8 @@ def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np
 def count_up_to(thresholds: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return how many of increasing thresholds are at most each of the numbers, none of which is NaN.
 
-    The same as `searchsorted` on the right side, in a third of the time for many numbers: it bisects the
-    thresholds for all of them together, without branches to predict.
+    What `searchsorted` returns on the right side, in a third of the time where there are many numbers: it
+    halves the thresholds for all of them at once, and has no branch to foretell.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Texts of a column, each different one kept once: work on words instead of cells."""
+"""Texts of a column, each distinct one stored once: work on words instead of cells."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
@@ -10,17 +10,17 @@ MISSING = -1
 
 
 class Words(Sequence[str | None]):
-    """The texts of a column, None where one is missing: its words, and the place of each row's among them.
+    """The texts of a column, None if missing: its words, and the index of each row's word.
 
-    A list of texts as far as anybody asks. What depends on a text alone is computed once for each word
-    (`each`), which for most columns is thousands of times less work.
+    It behaves like a list of texts. What only depends on a text is computed once for each word (`each`),
+    which for most columns is thousands of times less work.
 
     Parameters
     ----------
     words : sequence of str
-        Those that occur, each once; some may occur nowhere.
+        The distinct texts; some may no longer occur.
     places : ndarray of whole numbers, shape (n,)
-        -1 where a text is missing.
+        -1 if a text is missing.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Words(Sequence[str | None]):
 
     @classmethod
     def of(cls, texts: Sequence[str | None]) -> "Words":
-        """Read texts in any form; those that are words already stay as they are."""
+        """Read texts in any form; `Words` are returned as they are."""
         if isinstance(texts, cls):
             return texts
         words = [str(text) for text in dict.fromkeys(texts) if text is not None]
@@ -68,7 +68,7 @@ class Words(Sequence[str | None]):
 
     @property
     def n_words(self) -> int:
-        """Number of different words."""
+        """Number of distinct words."""
         return len(self.words)
 
     @property
@@ -95,7 +95,7 @@ class Words(Sequence[str | None]):
 
     @classmethod
     def joined(cls, parts: "Sequence[Words]") -> "Words":
-        """Return the texts of parts one after the other, with the words of all of them."""
+        """Return the texts of several parts, one after the other, with the words of all of them."""
         known: dict[str, int] = {}
         places = []
         for part in parts:
@@ -109,7 +109,7 @@ class Words(Sequence[str | None]):
         return [self.words[place] for place in np.flatnonzero(marked).tolist()]
 
     def take(self, rows: slice | NDArray[Any]) -> "Words":
-        """Return the texts of some rows; those of fewer rows than there are words keep theirs alone."""
+        """Return the texts of some rows; if there are fewer rows than words, only theirs are kept."""
         places = self.places[rows]
         if isinstance(rows, slice) or places.size >= self.n_words:
             return Words(self.words, places)
@@ -117,7 +117,7 @@ class Words(Sequence[str | None]):
         return Words([self.words[place] for place in kept.tolist()], places)
 
     def compact(self) -> "Words":
-        """Return the same texts without words that occur nowhere, if there are more words than texts."""
+        """Return the same texts without words that do not occur, if there are more words than texts."""
         if self.n_words <= len(self):
             return self
         found, places = np.unique(np.append(MISSING, self.places), return_inverse=True)
@@ -131,7 +131,7 @@ class Words(Sequence[str | None]):
         return Words([self.words[place] for place in kept.tolist()], places)
 
     def each(self, compute: Callable[[str], Any], missing: Any, dtype: Any = None) -> NDArray[Any]:
-        """Return what a function makes of each row's text, called once for every word."""
+        """Return the result of a function for each row's text, called once per word."""
         found = np.empty(len(self.words) + 1, dtype=dtype or np.asarray(missing).dtype)
         found[:-1] = [compute(word) for word in self.words]
         found[-1] = missing
@@ -139,6 +139,6 @@ class Words(Sequence[str | None]):
 
 
 def occurring_places(places: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the words that occur, by their places, and the places of rows among these alone."""
+    """Return the indices of the words that occur, and the places of rows among only these."""
     kept, new = np.unique(np.append(MISSING, places), return_inverse=True)
     return kept[1:].astype(np.int64), new[1:] - 1

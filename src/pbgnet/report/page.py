@@ -71,7 +71,8 @@ def render_report(
     about : About, optional
         Name of the data and contact, for the header.
     check_table : bool, default=True
-        Whether to check first that X and y are the table of the certificate, which takes one pass over it.
+        Whether to check first that X and y are the table of the certificate, which takes one pass through
+        it.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def render_folder(
     Parameters
     ----------
     folder : path
-        Folder of a model, or of the certificate of any classifier.
+        Of a model, or of the certificate of any classifier.
     X, y, check_table
         As for `render_report`.
     """
@@ -181,7 +182,7 @@ def report_difference(
     Parameters
     ----------
     folder, X, y, check_table
-        As for `render_folder`. A page that was written without the table is compared with another such page.
+        As for `render_folder`. A page that was written without the table is compared with such a one.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From the columns of Arrow to those that are learned from, by their type alone.
+"""From Arrow columns to those that pbgnet learns from, depending only on their types.
 
 They become what the whole column would become as a column of a pandas frame.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def kind_of(kind: "pa.DataType") -> str:
-    """Return what a column of an Arrow type is: files may differ in types, but not in this.
+    """Return the kind of a column of an Arrow type: files may differ in types, but not in kinds.
 
-    "none" for a column without a single value; "" for what no table should hold.
+    "none" for a column without any value; "" for types that are not supported.
     """
     import pyarrow.types as types
 
@@ -46,14 +46,14 @@ def read_arrow(name: str, array: "pa.Array", kind: str) -> Column:
 
 
 def to_frame(table: Any) -> Any:
-    """Return a table or a batch of Arrow as a frame of pandas, an index being a column like the others."""
+    """Return an Arrow table or batch as a pandas frame, with any index as an ordinary column."""
     return table.to_pandas(ignore_metadata=True, date_as_object=False)
 
 
 def _read_numbers(name: str, array: "pa.Array") -> Column:
     import pyarrow.types as types
 
-    if types.is_decimal(array.type):  # written out by Python, which rounds as it does everywhere
+    if types.is_decimal(array.type):  # written out by Python, for consistent rounding
         return Column(
             name, np.array([np.nan if one is None else float(one) for one in array.to_pylist()]), None
         )
@@ -73,7 +73,7 @@ def _read_truth_values(name: str, array: "pa.Array") -> Column:
 
 
 def _read_dates(name: str, array: "pa.Array") -> Column:
-    if getattr(array.type, "tz", None) is not None:  # on the clock there, by the calendar that pandas has
+    if getattr(array.type, "tz", None) is not None:  # in local time, with the calendar of pandas
         return read_columns(_one_column(name, array))[0]
     return Column(name, None, Moments.read(array.to_numpy(zero_copy_only=False)), dates=True)
 
@@ -84,15 +84,15 @@ def _read_spans(name: str, array: "pa.Array") -> Column:
 
 def _read_times(name: str, array: "pa.Array") -> Column:
     (column,) = read_columns(_one_column(name, array))
-    if column.texts is None:  # a part without any value tells nothing of its kind
+    if column.texts is None:  # a part without any value says nothing about its kind
         return Column(name, None, Words([], np.full(len(array), -1)), dates=True)
     return column
 
 
 def _read_categories(name: str, array: "pa.Array") -> Column:
-    frame = _one_column(name, array.dictionary).astype({name: "category"})  # numbers are names here too
+    frame = _one_column(name, array.dictionary).astype({name: "category"})  # numbers are names here, too
     (column,) = read_columns(frame)
-    words = Words.of(column.texts or [])  # two values may be written alike, or one be missing
+    words = Words.of(column.texts or [])  # two values may be written the same, or one may be missing
     places = np.append(words.places, -1)[_places(array.indices)]
     return Column(name, None, Words(words.words, places), categorical=True)
 

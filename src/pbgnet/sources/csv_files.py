@@ -1,4 +1,4 @@
-"""CSV files, some thousand rows at a time: cells are texts, so that no row decides how others are read."""
+"""CSV files, a few thousand rows at a time: cells are texts, so no row decides how others are read."""
 
 import csv
 import functools
@@ -31,13 +31,13 @@ class CsvFile:
     Attributes
     ----------
     path : Path
-        Gzipped if its name ends so.
+        Gzipped if its name ends in .gz.
     missing : sequence of str
         Texts that mean "missing".
     header : bool
-        Whether the first row names the columns; they are column_1, column_2 and so on otherwise.
+        Whether the first row contains the column names; otherwise they are column_1, column_2 and so on.
     marked : collection of str
-        Columns in which an empty cell is an empty text, and not missing.
+        Columns in which an empty cell is an empty text, not missing.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class CsvFile:
 
     @functools.cached_property
     def separator(self) -> str:
-        """What separates the cells."""
+        """The delimiter."""
         start = read_start(self.path)
         return _delimiter(start) if self.header else _delimiter_of_rows(start)
 
@@ -61,7 +61,7 @@ class CsvFile:
         return [f"column_{place}" for place in range(1, len(first) + 1)]
 
     def chunks(self) -> Iterator[ColumnTable]:
-        """Walk through the rows; cells are stripped of blanks."""
+        """Iterate over the rows; blanks around cells are removed."""
         done: int | None = 0
         if not self.marked:
             done = yield from plain_chunks(
@@ -71,7 +71,7 @@ class CsvFile:
             yield from itertools.islice(self._careful_chunks(), done, None)
 
     def _careful_chunks(self) -> Iterator[ColumnTable]:
-        """Walk through the rows, whatever marks and gaps are in them."""
+        """Iterate over the rows, with any quotes and missing cells in them."""
         names, markers = self.columns, set(self.missing)
         with open_utf8(self.path) as file:
             reader = self._read(file, **self._names(), dtype=object, chunksize=PART_ROWS, low_memory=False)
@@ -84,7 +84,7 @@ class CsvFile:
                 )
 
     def text_frame(self) -> "pd.DataFrame":
-        """Return all rows as a frame of texts, None where one is missing; the index tells their lines."""
+        """Return all rows as a frame of texts, None if missing; the index is the line of each row."""
         import pandas as pd
 
         chunks = [*self.chunks()]
@@ -94,7 +94,7 @@ class CsvFile:
         return pd.DataFrame({name: text_series(chunks, name) for name in self.columns}).set_axis(index)
 
     def typed_frame(self) -> "pd.DataFrame":
-        """Return all rows; a column holds numbers where all its cells are such.
+        """Return all rows; a column contains numbers if all its cells are numbers.
 
         One cell then decides how all the others are read.
         """
@@ -105,7 +105,7 @@ class CsvFile:
             return self._read(file, **self._names(), na_values=gaps, low_memory=False)
 
     def lines(self, n_rows: int) -> Sequence[int] | None:
-        """Return the line at which each row begins, from 1; None where that cannot be told."""
+        """Return the line at which each row begins, from 1; None if it cannot be determined."""
         n_lines, last = 0, b""
         with open_utf8(self.path, warn=False) as file:
             while block := file.read(SNIFFED_BYTES):
@@ -116,7 +116,7 @@ class CsvFile:
             return self._count_lines(file, n_rows)
 
     def _count_lines(self, file: Any, n_rows: int) -> list[int] | None:
-        """Tell lines where a row may go on over several; empty lines are no rows."""
+        """Find lines if a row may span several; empty lines are not rows."""
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         reader = csv.reader(text, delimiter=self.separator, skipinitialspace=True)
         starts, start = [], 1
@@ -137,7 +137,7 @@ class CsvFile:
         import pandas as pd
 
         with warnings.catch_warnings():
-            # Rows longer than the header would lose their end, or shift.
+            # Rows longer than the header would be truncated, or shifted.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
                 file,
@@ -158,7 +158,7 @@ class CsvFile:
 
 
 def clean(cells: Any, missing: Collection[str], blank: str | None = None) -> Words:
-    """Strip texts of blanks; those that mean "missing" become None, and empty ones `blank`."""
+    """Remove blanks around texts; those that mean "missing" become None, and empty ones `blank`."""
     import pandas as pd
 
     places, found = pd.factorize(cells.to_numpy())
@@ -166,12 +166,12 @@ def clean(cells: Any, missing: Collection[str], blank: str | None = None) -> Wor
     cleaned = [_clean(word, missing, blank) for word in words]
     if cleaned == words and (blank is None or (places >= 0).all()):
         return Words(words, places)
-    texts = Words.of([*cleaned, blank])  # the last one is a cell that its row is too short for
+    texts = Words.of([*cleaned, blank])  # the last one is for cells beyond the end of a short row
     return Words(texts.words, texts.places[places])
 
 
 def text_series(chunks: Iterable[ColumnTable], name: str) -> "pd.Series[Any]":
-    """Return the texts of a column of all chunks; each different one is kept once."""
+    """Return the texts of a column over all chunks; each distinct one is stored once."""
     import pandas as pd
 
     known: dict[str, str] = {}
@@ -191,17 +191,17 @@ def _clean(text: str, missing: Collection[str], blank: str | None) -> str | None
 
 
 def _delimiter(start: str) -> str:
-    """Return what splits the first line into most columns; a comma if nothing does."""
+    """Return what splits the first line into the most columns; a comma if nothing does."""
     header = start.splitlines()[:1] or [""]
     counts = {mark: len(next(csv.reader(header, delimiter=mark), [])) for mark in DELIMITERS}
     return max(DELIMITERS, key=lambda mark: counts[mark])
 
 
 def _delimiter_of_rows(start: str) -> str:
-    """Return what splits the first lines into equally many cells; last a comma, which decimals have too."""
+    """Return delimiters that split the first lines equally; the comma last, because decimals have it too."""
     lines = [line for line in start.splitlines()[:20] if line.strip()]
     if len(start) > SNIFFED_BYTES // 4 and 1 < len(lines) < 20:
-        lines.pop()  # it may be cut
+        lines.pop()  # it may be incomplete
     for mark in reversed(DELIMITERS):
         widths = {len(cells) for cells in csv.reader(lines, delimiter=mark)}
         if len(widths) == 1 and widths != {1}:

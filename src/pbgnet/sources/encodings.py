@@ -1,4 +1,4 @@
-"""From the bytes of a file to UTF-8, each by itself: those that are not are read as Windows-1252."""
+"""From the bytes of a file to UTF-8: bytes that are not UTF-8 are read one by one as Windows-1252."""
 
 import codecs
 import gzip
@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from pbgnet.exceptions import DamagedFileError, FileReadingWarning
 
-# A look at the beginning of a file tells text from anything else.
+# The beginning of a file is enough to distinguish text from anything else.
 SNIFFED_BYTES = 65536
 BLOCK_BYTES = 1 << 20
 
@@ -17,17 +17,17 @@ _BYTEWISE = "pbgnet-bytewise"
 
 
 def open_utf8(path: Path, *, warn: bool = True) -> IO[bytes]:
-    """Open a text file, gzipped or not, to be read as UTF-8, a block at a time; warns of bytes that are not.
+    """Open a text file, gzipped or not, as UTF-8, a block at a time; warn about bytes that are not UTF-8.
 
-    Those are read one by one as Windows-1252, the rest as UTF-8. A code for the whole file would let a byte
-    in one row change how all the others are read.
+    Those are read one by one as Windows-1252, the rest as UTF-8. An encoding for the whole file would let a
+    byte in one row change how all the others are read.
     """
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     return io.BufferedReader(_Utf8Stream(path, opened(path, "rb"), warn), BLOCK_BYTES)
 
 
 def read_start(path: Path) -> str:
-    """Return the beginning of a text file; raises for what is no text."""
+    """Return the beginning of a text file; raise an error if it is not text."""
     with open_utf8(path, warn=False) as file:
         return file.read(SNIFFED_BYTES).decode(errors="ignore")
 
@@ -86,7 +86,7 @@ class _Utf8Stream(io.RawIOBase):
 
 
 def _bytewise(error: UnicodeError) -> tuple[str, int]:
-    """Read bytes that are not UTF-8 by Windows-1252, and the five that this has not by Latin-1."""
+    """Read bytes that are not UTF-8 as Windows-1252, and the five that it lacks as Latin-1."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     found = error.object[error.start : error.end]

@@ -1,4 +1,4 @@
-"""What is wrong with a file that holds no table."""
+"""What is wrong with a file that does not contain a table."""
 
 import csv
 import gzip
@@ -25,7 +25,7 @@ def damage_named(path: object) -> Iterator[None]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DamagedFileError(f"{path} is not a complete gzip file: {str(error)[:200]}") from error
     except OSError as error:
-        if error.filename is None and error.errno is None:  # pyarrow's way to say that a file is damaged
+        if error.filename is None and error.errno is None:  # how pyarrow reports a damaged file
             raise DamagedFileError(f"{path} cannot be read: {str(error)[:200]}") from error
         raise
     except ValueError as error:
@@ -37,7 +37,7 @@ def damage_named(path: object) -> Iterator[None]:
 
 
 def check_header(path: object, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns; those without one are named by their place."""
+    """Return the names of the columns; those without one are named by their position."""
     named = [name or f"unnamed_{place}" for place, name in enumerate(names, start=1)]
     if twice := sorted({name for name in named if named.count(name) > 1}):
         told = ", ".join(map(repr, twice[:6])) + (f" and {len(twice) - 6} more" if len(twice) > 6 else "")
@@ -53,7 +53,7 @@ def check_header(path: object, names: Sequence[str]) -> list[str]:
 
 
 def library(name: str, what: str) -> Any:
-    """Import a library that reads some kind of table; a clear error where it is not installed."""
+    """Import a library that reads some kind of table; raise a clear error if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Tables that are held after all, as sources: frames, arrays and tables of Arrow."""
+"""Tables in memory as sources: frames, arrays and Arrow tables."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FrameSource(RowSource):
-    """The rows of a frame, or of an array, whose columns are then named x0, x1 and so on."""
+    """The rows of a frame, or of an array, whose columns are named x0, x1 and so on."""
 
     def __init__(self, table: Any, cache_folder: Path | None = None) -> None:
         if column_names(table) is None:
@@ -36,13 +36,13 @@ class FrameSource(RowSource):
         return self._table[self._keys[name]]
 
     def frames(self) -> "Iterator[pd.DataFrame]":
-        """Walk through the rows as frames."""
+        """Iterate over the rows as frames."""
         keys = [self._keys[name] for name in self.columns]
         for start in range(0, self.n_rows, PART_ROWS):
             yield self._table.iloc[start : start + PART_ROWS][keys]  # a copy of these rows alone
 
     def identity(self) -> dict[str, Any]:
-        """Raise: nothing but its rows tells a table in memory from another."""
+        """Raise an error: a table in memory cannot be identified without its rows."""
         raise OptionError(
             "A table in memory cannot be cached; write it to a Parquet file and scan that file."
         )
@@ -52,7 +52,7 @@ class FrameSource(RowSource):
 
 
 class ArrowSource(RowSource):
-    """The rows of a table of Arrow."""
+    """The rows of an Arrow table."""
 
     def __init__(self, table: Any, cache_folder: Path | None = None) -> None:
         super().__init__(table.column_names, table.num_rows, cache_folder)
@@ -65,11 +65,11 @@ class ArrowSource(RowSource):
         return to_frame(self._table.select([name]))[name]
 
     def frames(self) -> "Iterator[pd.DataFrame]":
-        """Walk through the rows as frames."""
+        """Iterate over the rows as frames."""
         return map(to_frame, self._table.select(self.columns).to_batches(PART_ROWS))
 
     def identity(self) -> dict[str, Any]:
-        """Raise: nothing but its rows tells a table in memory from another."""
+        """Raise an error: a table in memory cannot be identified without its rows."""
         raise OptionError(
             "A table in memory cannot be cached; write it to a Parquet file and scan that file."
         )

@@ -27,14 +27,14 @@ TAIL = 8
 
 
 def read_parquet(path: Path) -> "pd.DataFrame":
-    """Read a whole file as a frame; an index of pandas is a column like the others, whoever wrote it."""
+    """Read a whole file as a frame; an index written by pandas becomes an ordinary column."""
     table = library("pyarrow.parquet", "Parquet files").read_table(path)
     return to_frame(table.rename_columns(check_header(path, table.column_names)))
 
 
 @dataclass(frozen=True)
 class FileState:
-    """What tells whether a file is still the same: size, time of its last change, and footer."""
+    """What shows whether a file is still the same: size, modification time, and footer."""
 
     size: int
     changed_at: int | None
@@ -53,7 +53,7 @@ class ParquetFile:
     schema : Schema of Arrow
     n_rows : int
     without_values : frozenset of str
-        Columns that hold no value in this file, where the file says so.
+        Columns without any value in this file, if the file says so.
     """
 
     system: Any
@@ -74,7 +74,7 @@ class ParquetFile:
         return cls(system, path, _state(system, path), schema, n_rows, empty)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Walk through the rows of some columns, as batches of Arrow.
+        """Iterate over the rows of some columns, as Arrow batches.
 
         Raises `ChangedSourceError` if the file has changed since it was scanned, also during the walk.
         """
@@ -94,7 +94,7 @@ class ParquetFile:
             raise
 
     def check_unchanged(self) -> None:
-        """Raise `ChangedSourceError` if the file is not what it was."""
+        """Raise `ChangedSourceError` if the file has changed."""
         try:
             now = _state(self.system, self.path)
         except (OSError, DamagedFileError) as error:
@@ -140,7 +140,7 @@ class ParquetSource(RowSource):
         return to_frame(arrow.table({name: arrow.chunked_array(plain, kept)}))[name]
 
     def frames(self) -> "Iterator[pd.DataFrame]":
-        """Walk through the rows as frames."""
+        """Iterate over the rows as frames."""
         arrow = library("pyarrow", "Parquet files")
         for batch in self._arrow_batches(self.columns):
             types = self._files[0].schema
@@ -170,7 +170,7 @@ class ParquetSource(RowSource):
 
 
 def _common_kind(files: Sequence[ParquetFile], name: str) -> str:
-    """Return what a column is in all files; raises where they do not agree."""
+    """Return the kind of a column in all files; raise an error if they do not agree."""
     kinds: dict[str, ParquetFile] = {}
     for file in files:
         if name not in file.schema.names:
@@ -191,7 +191,7 @@ def _common_kind(files: Sequence[ParquetFile], name: str) -> str:
 
 
 def _columns_without_values(metadata: Any) -> frozenset[str]:
-    """Return the columns of which the footer says that all values are missing."""
+    """Return the columns for which the footer says that all values are missing."""
     found = None
     for group in range(metadata.num_row_groups):
         chunks = [metadata.row_group(group).column(k) for k in range(metadata.num_columns)]
@@ -205,7 +205,7 @@ def _columns_without_values(metadata: Any) -> frozenset[str]:
 
 
 def _state(system: Any, path: str) -> FileState:
-    """Look at a file: what it is now."""
+    """Return the present state of a file."""
     info = system.get_file_info(path)
     if not info.is_file:
         raise DamagedFileError(f"There is no file {path}.")

@@ -1,4 +1,4 @@
-"""A table that is not held, but read again and again, a few thousand rows at a time."""
+"""A table that is not in memory, but read repeatedly, a few thousand rows at a time."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class RowSource(ABC):
     """A table of which only a few thousand rows are in memory at any time; `scan_table` makes one.
 
-    It goes wherever a table goes: into `CertifiedPipeline.fit`, `predict` and `verify`.
+    It can be used like any table: in `CertifiedPipeline.fit`, `predict` and `verify`.
 
     Parameters
     ----------
     columns : sequence of str
     n_rows : int
     cache_folder : path, optional
-        Where files that stand for the table while it is worked on are to be.
+        Folder for temporary files while the table is processed.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class RowSource(ABC):
         return f"{type(self).__name__} of {self.n_rows} rows and {len(self.columns)} columns"
 
     def select(self, names: Sequence[str]) -> Self:
-        """Return some of the columns, in the order given; what is left out is not read."""
+        """Return some of the columns, in the given order; the others are not read."""
         for name in names:
             self._check_name(name)
         other = copy.copy(self)
@@ -68,18 +68,18 @@ class RowSource(ABC):
         return self.select([name for name in self.columns if name not in names])
 
     def batches(self) -> Iterator[ColumnTable]:
-        """Walk through the rows, in their order; call it again to walk once more.
+        """Iterate over the rows, in their order; call it again to iterate once more.
 
-        A column is of one kind in all batches: the table says what it is, not what a batch happens to hold.
+        A column has the same kind in all batches: the table decides it, not the content of a batch.
         """
         return self._walk(self.columns)
 
     def read(self) -> ColumnTable:
-        """Read all rows of the columns at once."""
+        """Read all rows of the columns into memory."""
         return ColumnTable.joined([*self.batches()] or [self._empty()])
 
     def take(self, rows: ArrayLike) -> ColumnTable:
-        """Return some rows by position, in the order given, in one pass."""
+        """Return some rows by position, in the given order, in one pass."""
         wanted = np.asarray(rows, dtype=np.int64)
         if wanted.size and not 0 <= int(wanted.min()) <= int(wanted.max()) < self.n_rows:
             raise DomainError(f"Rows must lie between 0 and {self.n_rows - 1}.")
@@ -101,11 +101,11 @@ class RowSource(ABC):
 
     @abstractmethod
     def frames(self) -> "Iterator[pd.DataFrame]":
-        """Walk through the rows as frames, for classifiers that take no other tables."""
+        """Iterate over the rows as frames, for classifiers that accept no other tables."""
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Return what tells this table from another, or a file from what it was, as JSON-able values."""
+        """Return plain values for JSON that identify this table, and change if its files do."""
 
     @abstractmethod
     def _walk(self, names: Sequence[str]) -> Iterator[ColumnTable]:

@@ -1,4 +1,4 @@
-"""Whatever a table lies in, as a source."""
+"""Any kind of table as a source."""
 
 import glob
 import os
@@ -75,7 +75,7 @@ def scan_table(
 
 
 def find_files(data: Any) -> list[str]:
-    """Return the files that paths, folders and patterns name, in the order `scan_table` reads them in."""
+    """Return the files of paths, folders and patterns, in the order in which `scan_table` reads them."""
     return [path for _, path in _found(data)]
 
 
@@ -100,7 +100,7 @@ def _are_paths(data: Any) -> bool:
 
 
 def _found(data: Any) -> list[tuple[Any, str]]:
-    """Return the files that paths, folders and patterns name, and where each of them is."""
+    """Return the files of paths, folders and patterns, and their file systems."""
     if not isinstance(data, str | os.PathLike):
         if not data:
             raise DamagedFileError("The list of files is empty; pass at least one.")
@@ -121,7 +121,7 @@ def _found(data: Any) -> list[tuple[Any, str]]:
 
 
 def _tables_in(folder: str) -> list[str]:
-    """Return the tables in a folder and those below it, sorted; hidden files and marks are none."""
+    """Return the tables in a folder and its subfolders, sorted; hidden files and markers are ignored."""
     found = [
         os.path.join(place, name)
         for place, _, names in os.walk(folder)

@@ -1,4 +1,4 @@
-"""What any classifier answers: asked for, checked, and told apart from what is no label."""
+"""The answers of any classifier: requested, and checked to be labels."""
 
 import inspect
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def predict_function(model: Any) -> Callable[[Any], Any]:
 
 
 def as_array(name: str, answer: Any) -> NDArray[Any]:
-    """Return what a classifier, or a loss, returned as an array; `name` says what it is, for the message.
+    """Return what a classifier, or a loss, returned as an array; `name` describes it in the message.
 
     Raises
     ------
@@ -41,11 +41,11 @@ def as_array(name: str, answer: Any) -> NDArray[Any]:
     DomainError
         If values are masked.
     DtypeError
-        If NumPy cannot read it, as a tensor of a precision that NumPy does not have.
+        If NumPy cannot read it, for example a tensor of a precision that NumPy does not have.
     """
     refuse_masked(name, answer)
     try:
-        if hasattr(answer, "detach") and hasattr(answer, "cpu"):  # a tensor, perhaps on a GPU
+        if hasattr(answer, "detach") and hasattr(answer, "cpu"):  # a tensor, possibly on a GPU
             answer = answer.detach().cpu()
         return np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
     except ValueError as error:
@@ -55,7 +55,7 @@ def as_array(name: str, answer: Any) -> NDArray[Any]:
 
 
 def ask(model: Any, X: Any, known: Classes, who: str = "The classifier") -> NDArray[np.int64]:  # noqa: N803
-    """Have a classifier answer rows, batch by batch, and return the places of its labels among the classes.
+    """Let a classifier answer rows, batch by batch, and return the class indices of its labels.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def ask(model: Any, X: Any, known: Classes, who: str = "The classifier") -> NDAr
     ShapeError
         If it does not return one answer per row.
     LabelError
-        If an answer is missing, no label, or an unknown one.
+        If an answer is missing, not a label, or an unknown one.
     """
     parts = [
         known.places(ask_once(model, part, rows.stop - rows.start), f"{who} answers with")
@@ -80,14 +80,14 @@ def ask(model: Any, X: Any, known: Classes, who: str = "The classifier") -> NDAr
 
 
 def ask_once(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
-    """Have a classifier answer on n rows that are held, and return its labels as `label_values` does.
+    """Let a classifier answer n rows in memory, and return its labels as `label_values` does.
 
     Raises
     ------
     ShapeError
         If it does not return one answer per row.
     LabelError
-        If an answer is missing or no label.
+        If an answer is missing or not a label.
     """
     values = as_array("The classifier's answers", predict_function(model)(X))
     if values.ndim == 2 and values.shape[1] == 1:
@@ -114,7 +114,7 @@ def ask_once(model: Any, X: Any, n: int) -> NDArray[Any]:  # noqa: N803
 
 
 def check_row_count(X: Any, n_labels: int) -> int:  # noqa: N803
-    """Return the number of rows, one or more, or raise if there are not as many labels."""
+    """Return the number of rows, one or more, or raise an error if the number of labels differs."""
     n = count_rows(X)
     if n != n_labels:
         raise ShapeError(f"The table has {n} rows, but there are {n_labels} labels.")
@@ -124,7 +124,7 @@ def check_row_count(X: Any, n_labels: int) -> int:  # noqa: N803
 
 
 def takes_arguments(function: Callable[..., Any], count: int) -> bool:
-    """Whether a function of the user's can be called with so many arguments, as far as Python can tell."""
+    """Whether a user's function can be called with this many arguments, as far as Python can tell."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some that are not written in Python have none

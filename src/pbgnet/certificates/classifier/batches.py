@@ -1,4 +1,4 @@
-"""The rows of a table as a classifier is handed them: all at once where they are held, else in batches."""
+"""The rows of a table as a classifier receives them: all together if they are in memory, else in batches."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +11,11 @@ from pbgnet.preprocessing import count_rows, is_source, take_rows
 
 
 def row_batches(model: Any, X: Any) -> Iterator[tuple[slice, Any]]:  # noqa: N803
-    """Yield the rows of a table, and which they are, in a form that the classifier reads.
+    """Yield the rows of a table, and which they are, in a form that the classifier accepts.
 
-    A table that is held is one batch, as it is. Of a source our own models get its columns, classifiers that
-    were fitted on arrays get arrays, and all others frames; each batch is gone before the next one comes.
+    A table in memory is one batch. From a source, pbgnet's own models get its columns, classifiers that were
+    fitted on arrays get arrays, and all others get frames; each batch is released before the next one is
+    read.
     """
     if not is_source(X):
         yield slice(0, count_rows(X)), X
@@ -35,7 +36,7 @@ def every_second(X: Any) -> tuple[NDArray[np.int64], Any]:  # noqa: N803
 
 
 def _wants_arrays(model: Any) -> bool:
-    """Whether a classifier was fitted on rows whose columns have no names."""
+    """Whether a classifier was fitted on rows without column names."""
     inputs = getattr(model, "inputs", None)
     if isinstance(inputs, Inputs):
         return inputs.feature_names is None

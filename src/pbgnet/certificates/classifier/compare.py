@@ -1,4 +1,4 @@
-"""A certificate for another classifier, through how often it disagrees with a certified vote."""
+"""A certificate for another classifier, from how often it disagrees with a certified vote."""
 
 import math
 from typing import Any
@@ -21,7 +21,7 @@ from pbgnet.preprocessing import count_rows
 from pbgnet.validation import positive_real
 
 CHOICES = Choices("disagreement", (), (), ("disagreement",))
-"""Nothing is chosen, and nothing is claimed besides."""
+"""Nothing is chosen, and nothing else is claimed."""
 
 
 def certify_by_disagreement(
@@ -139,7 +139,7 @@ def certify_by_disagreement(
 def _reference(certificate: Certificate, delta: float) -> ReferenceRecord:
     """State the bound on the vote again, at another total share of delta.
 
-    Whatever was chosen for it was paid for by dividing its delta; another delta is divided alike.
+    Choices for it were paid for by dividing its delta; another delta is divided in the same way.
     """
     n_priors, n_shares = certificate.n_priors, certificate.choices.n_shares
     claim = certificate.error_rate.at(split_delta(delta, n_priors * n_shares))

@@ -1,4 +1,4 @@
-"""What any classifier answered on certified rows, and the bounds that follow from counting."""
+"""The answers of any classifier on certified rows, and the bounds that follow from counting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,16 +29,16 @@ OVERALL = Claimed(ERROR_RATE, ANY_ERROR)
 
 @dataclass(frozen=True, eq=False)
 class CountedAnswers:
-    """What a classifier answered on the certified rows.
+    """The answers of a classifier on the certified rows.
 
     Attributes
     ----------
     measured : Measured
-        On all of them.
+        Measured on all of them.
     names : tuple of str
         The classes, as Python writes them.
     truth, predictions : ndarray of int64
-        Places of the labels, and of the answers, among the classes.
+        Class indices of the labels, and of the answers.
     groups : Groups or None
         The group of each row.
     """
@@ -50,13 +50,13 @@ class CountedAnswers:
     groups: Groups | None = None
 
     def wanted(self, class_conditional: bool, confusion: bool, loss: str | None = None) -> Wanted:
-        """Return what is to be claimed besides the error rate over all rows; of all groups that rows have."""
+        """Return what to claim besides the error rate over all rows, for all groups that occur."""
         groups = () if self.groups is None else self.groups.present
         selective = self.measured.scores is not None
         return Wanted(self.names, class_conditional, confusion, groups=groups, loss=loss, selective=selective)
 
     def among(self, event: Event) -> Measured:
-        """Return what is measured on rows of a class or group; where an answer is named, it is the error."""
+        """Return what is measured on rows of a class or group; if an answer is named, it is the error."""
         if event.group is not None:
             if self.groups is None:
                 raise DomainError(f"There is no group {event.group}: these rows have no groups.")
@@ -76,10 +76,10 @@ def count_claims(
     chosen: tuple[str, ...] = (),
     thresholds: Callable[[float], SelectionSettings] | None = None,
 ) -> tuple[tuple[Claim, ...], Choices]:
-    """Bound the error rate over all rows, and all else that is asked for, each at its share of delta.
+    """Bound the error rate over all rows, and everything else requested, each at its share of delta.
 
-    Returns the claims, and what was chosen for them: on the prior rows, as is told, and by the shares. Where
-    only some rows are answered, `thresholds` places the thresholds for a share of delta.
+    Returns the claims, and what was chosen for them: on the prior rows, as described, and through the shares.
+    If only some rows are answered, `thresholds` places the thresholds for a share of delta.
     """
     choices = held_out_choices(wanted, chosen)
     claims = []

@@ -1,4 +1,4 @@
-"""A certificate for a classifier that was fitted on rows set apart, from the other rows of its table."""
+"""A certificate for a classifier that was fitted on the prior rows of a table, from its other rows."""
 
 from functools import partial
 from typing import Any
@@ -44,28 +44,28 @@ def certify_fitted(
     groups: Groups | None = None,
     selection: Selection | None = None,
 ) -> CertifiedPredictions:
-    """Certify a classifier that was fitted on the prior rows of a table, by its errors on all the others.
+    """Certify a classifier that was fitted on the prior rows of a table, by its errors on all other rows.
 
-    As `certify`, but the certificate speaks of the whole table: it says how the rows of the fit were chosen,
-    which `verify` repeats, and what was fitted on them, which it does not.
+    As `certify`, but the certificate is about the whole table: it says how the prior rows were chosen, which
+    `verify` repeats, and what was fitted on them, which it does not repeat.
 
     Parameters
     ----------
     model : classifier or callable
-        From raw rows to labels; fitted, with all preprocessing in it, on the prior rows alone.
+        From raw rows to labels; fitted, with all preprocessing in it, only on the prior rows.
     rows : LabelledRows
         The whole table.
     split : Split
-        Rows of the fit, and rows to count on: all the others.
+        Prior rows, and rows to count on: all others.
     fit : FitRecord
         What was fitted, and chosen among which candidates.
     confidence, class_conditional, confusion, n_models, per_label
-        As in `certify`. The classes are those of the prior rows, where classes are bounded apart.
+        As in `certify`. If classes are bounded, they are those of the prior rows.
     groups : Groups, optional
-        The group of each row of the table, where groups are to be bounded apart; see `read_groups`.
+        The group of each row of the table, if groups are to be bounded; see `read_groups`.
 
     selection : Selection, optional
-        Where only rows are answered of which the classifier is sure: what is asked of these, and scores of
+        If the classifier only answers when it is sure: what is requested for answered rows, and scores of
         prior rows.
 
     Raises
@@ -73,7 +73,7 @@ def certify_fitted(
     DomainError
         If there is no prior row, or a row is in neither part.
     LabelError
-        If classes are to be bounded apart, and one is not among the prior rows.
+        If classes are to be bounded, and one is not among the prior rows.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def certify_fitted(
 def _told_apart(
     fitted_on: NDArray[Any], values: NDArray[Any], by_class: bool
 ) -> tuple[Classes, NDArray[np.int64]]:
-    """Return the classes, and the place of each certified label among them."""
+    """Return the classes, and the class index of each certified label."""
     try:
         known = known_classes(None, fitted_on, None if by_class else values)
         return known, known.places(values, "y contains")

@@ -1,4 +1,4 @@
-"""The certificate of a classifier of which nothing is known but what it answers."""
+"""The certificate of a classifier that is only known by its answers."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def issue_for_answers(
     majority: MajorityAnswer | None = None,
     groups: GroupsRecord | None = None,
 ) -> Certificate:
-    """Make the certificate of a classifier of which nothing is known but what it answers.
+    """Make the certificate of a classifier that is only known by its answers.
 
     Without a split, all rows are certified.
     """
@@ -90,7 +90,7 @@ def issue_for_all_rows(
     fingerprints: NDArray[np.uint64],
     subject: ClassifierSubject,
 ) -> Certificate:
-    """Make the certificate of a classifier that was counted on all rows of a table."""
+    """Make the certificate of a classifier whose errors were counted on all rows of a table."""
     truth, groups = counted.truth, counted.groups
     return issue_for_answers(
         confidence=confidence,
@@ -108,7 +108,7 @@ def issue_for_all_rows(
 
 
 def known_classes(model: Any, classes: ArrayLike | None, seen: ArrayLike | None) -> Classes:
-    """Return the classes that were named, with those seen where it does not matter how many there are."""
+    """Return the classes that were named, together with those seen if their number does not matter."""
     sources = (seen, getattr(model, "classes_", None), classes)
     if all(source is None for source in sources):
         raise OptionError(

@@ -1,4 +1,4 @@
-"""Several labels answered by any classifier: asked for, counted, and turned into claims."""
+"""Several labels answered by any classifier: requested, counted, and turned into claims."""
 
 import functools
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from pbgnet.certificates.routes import (
 from pbgnet.exceptions import DomainError, LabelError, OptionError, ShapeError
 
 SHARE_ROUNDING = 2.0**-52
-"""Error of the share of wrong labels in a row, which is a quotient that was rounded once."""
+"""Error of the share of wrong labels in a row, a quotient that was rounded once."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelAnswers:
-    """Which labels rows have, and which a classifier answers with.
+    """The labels of rows, and those that a classifier answers with.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class LabelAnswers:
 
     @property
     def never_answered(self) -> tuple[str, ...]:
-        """Labels that rows have, and that are answered on none of them."""
+        """Labels that occur, but are never answered."""
         return never_answered(self.labels.names, self.truth, self.predictions)
 
     def majority(self, apart: NDArray[np.int64]) -> MajorityAnswer:
-        """Count how often always the same answer errs, given the labels of rows that are not certified."""
+        """Count how often always giving the same answer is wrong, given the labels of other rows."""
         return MajorityAnswer.counted(self.labels.names, apart, self.truth)
 
     def measured(self, event: Event = ANY_ERROR) -> Measured:
@@ -88,14 +88,14 @@ class LabelAnswers:
         return measured.among(self.groups.rows_of(event.group))
 
     def wanted(self, per_label: bool) -> Wanted:
-        """Return what is to be claimed besides the two shares over all rows."""
+        """Return what to claim besides the two shares over all rows."""
         groups = () if self.groups is None else self.groups.present
         return Wanted(self.labels.names, per_label=per_label, groups=groups, several_labels=True)
 
     def claims(
         self, per_label: bool, delta: float, chosen: tuple[str, ...] = ()
     ) -> tuple[tuple[Claim, ...], Choices]:
-        """Bound the shares of wrong labels and of rows with any, and what else is asked for.
+        """Bound the share of wrong labels, the share of rows with any, and everything else requested.
 
         Returns the claims, and what was chosen for them; see `count_claims`.
         """
@@ -123,7 +123,7 @@ def label_choices(wanted: Wanted, chosen: tuple[str, ...] = ()) -> Choices:
 
 
 def ask_labels(model: Any, X: Any, n_labels: int) -> NDArray[np.int64]:  # noqa: N803
-    """Have a classifier answer rows, batch by batch, and return 1 for each label it answers with, else 0.
+    """Let a classifier answer rows, batch by batch; return 1 for each label it answers with, and 0 otherwise.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _ask_once(model: Any, X: Any, n: int, n_labels: int) -> NDArray[np.int64]:  
 
 
 def as_label_answers(name: str, answers: ArrayLike, n_labels: int) -> NDArray[np.int64]:
-    """Return the answers to several labels as a read-only array of 0 and 1, or raise."""
+    """Return the answers to several labels as a read-only array of 0 and 1, or raise an error."""
     array: NDArray[Any] = np.asarray(answers)
     if array.ndim != 2 or len(array) == 0 or array.shape[1] != n_labels:
         raise ShapeError(
@@ -172,7 +172,7 @@ def check_label_options(
     classes: object = None,
     selective: bool = False,
 ) -> None:
-    """Raise `OptionError` for what is asked of labels where rows have classes, or the other way round."""
+    """Raise `OptionError` for label options if rows have classes, or the other way round."""
     if not several_labels:
         if per_label:
             raise OptionError(

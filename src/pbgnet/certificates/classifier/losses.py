@@ -1,4 +1,4 @@
-"""Losses of a classifier, one per row: named ones from its probabilities, or a function of the user's."""
+"""Losses of a classifier, one per row: named ones from its probabilities, or a function of the user."""
 
 import re
 from collections.abc import Callable
@@ -28,16 +28,17 @@ Loss = str | Callable[[Any, Any, Any], ArrayLike]
 """A name in `NAMED_LOSSES`, or a function of classifier, rows and labels that returns numbers in [0, 1]."""
 
 LOSS_SLACK = 1e-5
-"""Losses computed again may differ by this much and no more: other machines, and other batches, round
-probabilities differently."""
+"""Recomputed losses may differ by at most this much: other machines, and other batches, round probabilities
+differently.
+"""
 
-# Probabilities may leave [0, 1], and their sum may differ from 1, by this much: those in float32 do.
+# Probabilities may leave [0, 1], and their sum may differ from 1, by this much, as in float32.
 PROBABILITY_SLACK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """The loss of each row, as it was computed, and what it is called.
+    """The loss of each row, as it was computed, and its name.
 
     Attributes
     ----------
@@ -68,22 +69,22 @@ class RowLosses:
         object.__setattr__(self, "values", values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON-able values, which are read back as they were to the last bit."""
+        """Return plain values for JSON, which are read back exactly."""
         return {"quantity": self.quantity, "values": self.values.tolist()}
 
     @classmethod
     def from_dict(cls, data: object) -> "RowLosses":
-        """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
+        """Read what `to_dict` returned; raise a `PBGNetError` for anything else."""
         return cls(*read_row_values(data, "losses"))
 
 
 def loss_quantity(loss: Loss) -> str:
-    """Return what a claim calls a loss.
+    """Return the name of a loss in claims.
 
     Raises
     ------
     UnknownNameError
-        If no loss has this name; the message lists those that there are.
+        If no loss has this name; the message lists the existing ones.
     OptionError
         If a function has no name that a certificate could state, or does not take classifier, rows and
         labels.
@@ -117,23 +118,23 @@ def loss_settings(n: int, delta: float) -> Any:
 
 
 def named_loss(quantity: str) -> str | None:
-    """Return the name of a loss that can be computed again from the classifier alone; None for others."""
+    """Return the name of a loss that can be recomputed with the classifier alone; None for others."""
     return next((name for name in NAMED_LOSSES if loss_quantity(name) == quantity), None)
 
 
 def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  # noqa: N803
     """Compute the loss of a classifier on each row.
 
-    A function gets the labels as a flat array of its own, in whatever form they were given.
+    A function receives the labels as a flat array of its own, in any form in which they were given.
 
     Raises
     ------
     OptionError
-        If a named loss is asked of a classifier without `predict_proba` or `classes_`.
+        If a named loss is requested for a classifier without `predict_proba` or `classes_`.
     ShapeError, DtypeError, DomainError
-        If there is not one number in [0, 1] per row, or what should be probabilities are none.
+        If there is not one number in [0, 1] per row, or the classifier does not return probabilities.
     LabelError
-        If a row has a label that the probabilities know nothing of.
+        If a row has a label that the probabilities do not include.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def measure_losses(loss: Loss, model: Any, X: Any, y: ArrayLike) -> RowLosses:  
 
 
 def _measure_once(quantity: str, loss: Loss, model: Any, X: Any, labels: NDArray[Any]) -> RowLosses:  # noqa: N803
-    """Compute the loss on rows that are held."""
+    """Compute the loss on rows in memory."""
     if isinstance(loss, str):
         probabilities, columns = _probabilities(model, X, labels, quantity)
         values: Any = NAMED_LOSSES[loss](probabilities, columns)
@@ -168,12 +169,12 @@ def _measure_once(quantity: str, loss: Loss, model: Any, X: Any, labels: NDArray
 
 
 def check_each_row(measured: RowLosses, loss: Loss, model: Any, X: Any, y: ArrayLike) -> None:  # noqa: N803
-    """Compute the loss again on every second row: that of a row must not depend on the others.
+    """Recompute the loss on every second row: the loss of a row must not depend on the others.
 
     Raises
     ------
     UncertifiedError
-        If it does, or depends on chance.
+        If it does, or is random.
 
     Examples
     --------
@@ -224,7 +225,7 @@ NAMED_LOSSES: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64]], NDArr
     "linear": _linear,
     "brier": _brier,
 }
-"""The losses that have a name: functions of the probabilities and of the column of the true label."""
+"""The named losses: functions of the probabilities and of the column of the true label."""
 
 
 def _probabilities(
@@ -233,7 +234,7 @@ def _probabilities(
     labels: NDArray[Any],
     quantity: str,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Ask for probabilities, and return them with the column of the true label of each row."""
+    """Compute probabilities, and return them with the column of the true label of each row."""
     ask, known = getattr(model, "predict_proba", None), getattr(model, "classes_", None)
     if not callable(ask) or known is None:
         raise OptionError(
@@ -248,7 +249,7 @@ def _probabilities(
             f"{len(classes)} classes in classes_, got shape {values.shape}."
         )
     found = values.astype(np.float64)
-    # Written so that NaN fails it.
+    # Written so that NaN fails.
     if not (
         np.all(np.abs(found.sum(axis=1) - 1.0) <= PROBABILITY_SLACK) and np.all(found >= -PROBABILITY_SLACK)
     ):
@@ -270,7 +271,7 @@ def _probabilities(
 
 
 def _lacking(model: Any) -> str:
-    """Say what a classifier lacks to give probabilities, and what to do about it."""
+    """Say why a classifier cannot give probabilities, and what to do about it."""
     if callable(getattr(model, "predict_proba", None)):
         return "classes_, which names the columns of predict_proba: set it"
     if callable(getattr(getattr(model, "__self__", None), "predict_proba", None)):
@@ -282,7 +283,7 @@ def _lacking(model: Any) -> str:
 
 
 def _as_losses(name: str, losses: Any) -> NDArray[np.float64]:
-    """Return one number in [0, 1] per row as a new array, or raise."""
+    """Return one number in [0, 1] per row as a new array, or raise an error."""
     values = _as_numbers(name, losses)
     if values.ndim != 1 or values.size == 0:
         advice = "return a flat array, one number per row" if values.ndim else "do not average over rows"
@@ -306,7 +307,7 @@ def _as_losses(name: str, losses: Any) -> NDArray[np.float64]:
 
 
 def _as_numbers(name: str, answer: Any) -> NDArray[Any]:
-    """Return what a classifier or a loss returned as an array of numbers, or raise."""
+    """Return the result of a classifier or a loss as an array of numbers, or raise an error."""
     values = as_array(name, answer)
     if values.dtype.kind not in "biuf":
         raise DtypeError(f"{name} must be numbers, got {values.dtype}.")

@@ -1,4 +1,4 @@
-"""The certificate of a classifier that is not stored itself, with what it answered on the rows."""
+"""The certificate of a classifier that is not stored, with its answers on the rows."""
 
 import os
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class ExportedNetwork(Record):
-    """Which exported network answered, so that its certificate can be told from that of another.
+    """Which exported network answered, to distinguish its certificate from that of another.
 
     Attributes
     ----------
@@ -64,12 +64,12 @@ class ExportedNetwork(Record):
     inputs: Sha256
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of all of it, which a certificate states."""
+        """Return the fingerprint of all fields, which a certificate states."""
         return fingerprint_json(self.to_dict())
 
 
 def exported_network(predict: Any) -> ExportedNetwork | None:
-    """Return which exported network a classifier, or its method `predict`, is; None if it says nothing."""
+    """Return which exported network a classifier, or its method `predict`, is; None if it does not say."""
     found = getattr(getattr(predict, "__self__", predict), "exported_network", None)
     return found if isinstance(found, ExportedNetwork) else None
 
@@ -82,7 +82,7 @@ class CertifiedPredictions:
     ----------
     certificate : Certificate
     classes : tuple of str, int, bool or float
-        All labels that are known; or the names of those that a row may have together.
+        All known labels; or the names of those that a row may have together.
     predictions : ndarray of int64, shape (n,) or (n, L)
         What the classifier answered, as places among the classes; of several labels 1 for each that it
         answered with, 0 for the others.
@@ -92,17 +92,17 @@ class CertifiedPredictions:
     reference : ndarray of int64, shape (n,) or None
         What the certified vote answered, for a disagreement.
     exported : ExportedNetwork or None
-        Which exported network answered, for a disagreement of one.
+        Which exported network answered, for a disagreement.
     losses : RowLosses or None
-        The loss of each row, where its mean is bounded.
+        The loss of each row, if its mean is bounded.
     scores : RowScores or None
-        How sure the classifier is of each row, where it answers only some of them.
+        How sure the classifier is about each row, if it only answers some of them.
     split : Split or None
-        Rows of the table that the classifier was fitted on, and rows it answered on, where these are parts
-        of one table; see `certify_fitted`.
+        Rows of the table that the classifier was fitted on, and rows it answered, if these are parts of one
+        table; see `certify_fitted`.
     truth : ndarray of int64, shape (n,) or (n, L), or None
-        The labels of these rows, in the form of `predictions`, where they were just certified. They are not
-        stored: a report of what was loaded needs the table again.
+        The labels of these rows, in the form of `predictions`, if they were just certified. They are not
+        stored: after loading, a report needs the table again.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class CertifiedPredictions:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The answers in the user's own words; several labels as 0 and 1."""
+        """The answers as the user's labels; several labels as 0 and 1."""
         if self.certificate.of_labels:
             return self.predictions
         return Classes(self.classes).named(self.predictions)
@@ -167,7 +167,7 @@ class CertifiedPredictions:
             The one that was certified, which is not stored.
         X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
         scores : callable, optional
-            The function given to `certify_selective` as scores, where one was.
+            The function given to `certify_selective` as scores, if any.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class CertifiedPredictions:
         return compared
 
     def mismatch(self) -> str:
-        """Return where what is stored is not what the certificate speaks of; "" if it is."""
+        """Say where what is stored does not match the certificate; "" if it does."""
         return differences(self.stated_and_found())
 
     def to_dict(self) -> dict[str, Any]:
@@ -312,7 +312,7 @@ class CertifiedPredictions:
         contact: str | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write the certificate, the answers and a report for people into a folder, all or nothing.
+        """Write the certificate, the answers and a report for readers into a folder, all or nothing.
 
         Parameters
         ----------
@@ -344,13 +344,13 @@ def fingerprint_predictions(
 ) -> str:
     """Fingerprint the answers of a classifier, those of the vote it is compared with, losses and scores."""
     content = _content(classes, predictions, reference, losses)
-    if scores is not None:  # as bytes: to write a million numbers takes a second
+    if scores is not None:  # as bytes, because writing a million numbers takes a second
         content["scores"] = {"quantity": scores.quantity, "values": fingerprint_array(scores.values)}
     return fingerprint_json(content)
 
 
 def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64]:
-    """Return places among the classes as a read-only array, or raise."""
+    """Return class indices as a read-only array, or raise an error."""
     array: NDArray[Any] = np.asarray(places)
     if array.ndim != 1 or array.size == 0:
         raise ShapeError(
@@ -366,7 +366,7 @@ def as_answers(name: str, places: ArrayLike, n_classes: int) -> NDArray[np.int64
 
 
 def _split_of(content: dict[str, Any], certificate: Certificate) -> Split:
-    """Return the split of a table into the prior rows that are stored and all others: those certified."""
+    """Return the split of a table into the stored prior rows and all others, which are certified."""
     subject, n_rows = certificate.subject, certificate.n_rows_total
     assert isinstance(subject, FittedSubject)
     stated = (subject.n_prior_rows, n_rows - subject.n_prior_rows)

@@ -22,17 +22,17 @@ Scores = Callable[[Any, Any], ArrayLike]
 """A function of classifier and rows that returns one number per row: the larger, the surer."""
 
 PROBABILITY, MARGIN = "largest probability", "margin"
-"""Scores that every classifier with `predict_proba`, or `decision_function`, has."""
+"""Scores of every classifier with `predict_proba` or `decision_function`."""
 
 OWN_SCORE = re.compile(r"score '[A-Za-z_][A-Za-z0-9_]{0,79}'")
 
 SCORE_SLACK = 1e-5
-"""Scores asked for again may differ by this much, of themselves where they are above 1."""
+"""Recomputed scores may differ by this much, relative to their size if they are above 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowScores:
-    """How sure a classifier is of each row, and what that is called.
+    """How sure a classifier is about each row, and the name of this score.
 
     Attributes
     ----------
@@ -80,21 +80,21 @@ class RowScores:
 
     @property
     def lowest(self) -> float | None:
-        """What no score is below; None where that is not known."""
+        """A number that no score is below; None if none is known."""
         return 0.0 if self.quantity in (PROBABILITY, MARGIN) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON-able values, which are read back as they were to the last bit."""
+        """Return plain values for JSON, which are read back exactly."""
         return {"quantity": self.quantity, "values": self.values.tolist()}
 
     @classmethod
     def from_dict(cls, data: object) -> "RowScores":
-        """Read what `to_dict` returned; raises a `PBGNetError` for anything else."""
+        """Read what `to_dict` returned; raise a `PBGNetError` for anything else."""
         return cls(*read_row_values(data, "scores"))
 
 
 def score_quantity(scores: Scores | None, model: Any) -> str:
-    """Return what a certificate calls the scores.
+    """Return the name of the scores in a certificate.
 
     Raises
     ------
@@ -125,10 +125,10 @@ def score_quantity(scores: Scores | None, model: Any) -> str:
 
 
 def measure_scores(quantity: str, scores: Scores | None, model: Any, X: Any) -> RowScores:  # noqa: N803
-    """Ask how sure a classifier is of each row, batch by batch.
+    """Compute how sure a classifier is about each row, batch by batch.
 
-    The largest probability; of a decision function its distance from 0 or, with several columns, how much the
-    largest is ahead of the next; or what the user's function returns.
+    The largest probability; for a decision function its distance from 0 or, with several columns, how far the
+    largest is ahead of the next; or the result of the user's function.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def measure_scores(quantity: str, scores: Scores | None, model: Any, X: Any) -> 
 
 
 def _measure_once(quantity: str, scores: Scores | None, model: Any, X: Any, n: int) -> RowScores:  # noqa: N803
-    """Ask how sure a classifier is of n rows that are held."""
+    """Compute how sure a classifier is about n rows in memory."""
     if scores is not None:
         values = as_array(f"The {quantity}", scores(model, X))
     elif quantity == PROBABILITY:
@@ -169,12 +169,12 @@ def _measure_once(quantity: str, scores: Scores | None, model: Any, X: Any, n: i
 
 
 def check_scores_of_rows(measured: RowScores, scores: Scores, model: Any, X: Any) -> None:  # noqa: N803
-    """Ask for scores again on every second row: that of a row must not depend on the others.
+    """Recompute scores on every second row: the score of a row must not depend on the others.
 
     Raises
     ------
     UncertifiedError
-        If it does, or depends on chance.
+        If it does, or is random.
     """
     gap = 0.0
     for rows, part in row_batches(model, X):
@@ -190,7 +190,7 @@ def check_scores_of_rows(measured: RowScores, scores: Scores, model: Any, X: Any
 
 
 def scores_differ(stored: NDArray[np.float64], again: NDArray[np.float64]) -> float:
-    """Return by how much scores differ at most, relative to those above 1."""
+    """Return the largest difference of scores, relative to those above 1."""
     return float(np.max(np.abs(stored - again) / np.maximum(1.0, np.abs(stored))))
 
 
@@ -204,6 +204,6 @@ def _columns(method: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _lead(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return how much the largest of each row is ahead of the next."""
+    """Return how far the largest value of each row is ahead of the next."""
     highest = np.partition(values.astype(np.float64), -2, axis=1)[:, -2:]
     return np.asarray(highest[:, 1] - highest[:, 0])

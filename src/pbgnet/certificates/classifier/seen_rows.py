@@ -1,4 +1,4 @@
-"""Rows that a classifier has seen: refused where that can be known, for the bound would not hold."""
+"""Rows that a classifier has seen: an error if that can be detected, because the bound would not hold."""
 
 import warnings
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def refuse_seen_rows(
     training_data: Any,
     facts: TableFacts,
 ) -> None:
-    """Raise if the model has seen one of the rows, through which a walk was made; warn of duplicates."""
+    """Raise an error if the model has seen one of the rows of a walk; warn about duplicates."""
     if training_data is not None:
         _refuse_training_rows(X, y, training_data)
     refuse_rows_of_fit(model, X)
@@ -42,7 +42,7 @@ def refuse_seen_rows(
 
 
 def _refuse_training_rows(X: Any, y: ArrayLike | None, training_data: Any) -> None:  # noqa: N803
-    """Raise if a row is among the training data, in the columns both have, also as one rounded to float32."""
+    """Raise an error if a row is among the training data, in the common columns, even rounded to float32."""
     table, labels = training_data if isinstance(training_data, tuple) else (training_data, None)
     columns = _common_columns(X, table)
     what = "the classifier in training"
@@ -63,7 +63,7 @@ def _refuse_training_rows(X: Any, y: ArrayLike | None, training_data: Any) -> No
 
 
 def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
-    """Return the columns to compare two tables in; None for all, where they go by their places."""
+    """Return the columns in which to compare two tables; None for all, if they are matched by position."""
     names, others = column_names(X), column_names(table)
     if names is not None and others is not None:
         if set(names) <= set(others):
@@ -82,10 +82,10 @@ def _common_columns(X: Any, table: Any) -> tuple[str, ...] | None:  # noqa: N803
 
 
 def refuse_rows_of_fit(model: Any, X: Any) -> None:  # noqa: N803
-    """Raise if a model that remembers its rows was given one of these.
+    """Raise an error if a model that remembers its rows was given one of these.
 
-    Our estimators and certified models remember each row, also saved ones. Searches and pipelines are looked
-    into: behind other steps of a pipeline, rows are compared as its last step sees them.
+    pbgnet's estimators and certified models remember each row, even after saving. Searches and pipelines are
+    inspected: behind other steps of a pipeline, rows are compared as its last step sees them.
     """
     core, before = getattr(model, "__self__", model), []
     while hasattr(core, "best_estimator_") or hasattr(core, "steps"):
@@ -115,10 +115,10 @@ def _refuse(
     seen_single: NDArray[np.uint64] | None,
     what: str,
 ) -> None:
-    """Raise if a row is among those remembered, exactly, or as one of the two rounded to float32.
+    """Raise an error if a row is among those remembered, exactly, or if one of the two is rounded to float32.
 
-    A model in a file remembers exact rows only: those it was given as float32 are found in float64, not the
-    other way round.
+    A model in a file only remembers exact rows: rows given as float32 are found in float64, but not the other
+    way round.
     """
     facts = TableFacts.of(X, columns)
     check_apart(facts.exact, np.asarray(seen), what)

@@ -1,4 +1,4 @@
-"""A certificate for any classifier that answers only where it is sure, from rows it has never seen."""
+"""A certificate for any classifier that only answers when it is sure, from rows it has never seen."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a classifier begins to answer: thresholds on its score, settled without the rows to be certified."""
+"""Where a classifier begins to answer: thresholds on its score, fixed without the certified rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +19,9 @@ from pbgnet.exceptions import DomainError, DtypeError, OptionError, ShapeError
 
 
 def check_asked(error: Any, coverage: Any, thresholds: ArrayLike | None) -> tuple[float, ...] | None:
-    """Return the thresholds that were given, highest first; raise for what cannot be asked for.
+    """Return the given thresholds, highest first; raise an error for impossible requests.
 
-    Of error, coverage and a single threshold one must be given.
+    Exactly one of error, coverage and a single threshold must be given.
     """
     asked = check_selection(error, coverage, ("error", "coverage"))
     given = None if thresholds is None else _as_thresholds(thresholds)
@@ -39,12 +39,12 @@ def check_asked(error: Any, coverage: Any, thresholds: ArrayLike | None) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What is asked of a classifier that answers only where it is sure.
+    """What is requested of a classifier that only answers when it is sure.
 
     Attributes
     ----------
     others : RowScores or None
-        Scores of rows that are not certified, to place thresholds by.
+        Scores of rows that are not certified, for placing thresholds.
     max_error, coverage : float or None
         How often answered rows may be wrong, or the share of rows to answer.
     thresholds : tuple of float or None
@@ -57,12 +57,12 @@ class Selection:
     thresholds: tuple[float, ...] | None = None
 
     def settings(self, quantity: str, n: int, delta: float) -> SelectionSettings:
-        """Place the thresholds: as given, by the scores of other rows, or on probabilities by no rows at all.
+        """Place the thresholds: as given, by the scores of other rows, or on probabilities without rows.
 
         Parameters
         ----------
         quantity : str
-            What the score is.
+            The name of the score.
         n, delta
             Number of rows to be certified, and the share of delta of a claim.
 

@@ -1,4 +1,4 @@
-"""Rows that occur twice: in one table, where independent draws rarely do, or in two that must be apart."""
+"""Rows that occur twice: in one table, where independent draws rarely do, or in two that must not overlap."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,13 +24,13 @@ DUPLICATES_ADVICE = (
 
 
 def single_columns(X: Any, columns: Sequence[str] | None = None) -> NDArray[np.bool_]:  # noqa: N803
-    """Say for each column of a table whether it is all numbers, and such as float32 holds exactly.
+    """Say for each column of a table whether it only has numbers that float32 represents exactly.
 
     Parameters
     ----------
     X : DataFrame, ndarray, scipy sparse matrix or source, shape (n, d)
     columns : sequence of str, optional
-        Those of a frame to look at, in this order.
+        Columns of a frame to check, in this order.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def single_columns(X: Any, columns: Sequence[str] | None = None) -> NDArray[np.b
 
 
 def _is_single(values: NDArray[Any] | None) -> bool:
-    """Whether values are numbers that float32 holds exactly, or missing."""
+    """Whether values are missing, or numbers that float32 represents exactly."""
     if values is None:
         return False
     numbers = np.asarray(values, dtype=np.float64)
@@ -63,10 +63,10 @@ def count_duplicates(fingerprints: NDArray[np.uint64], others: NDArray[np.uint64
     Parameters
     ----------
     fingerprints : ndarray of uint64
-        Of the rows that are counted.
+        Fingerprints of the rows that are counted.
     others : ndarray of uint64, optional
-        Of further rows, such as those of the prior: a row that repeats one of them counts as well, also
-        where it is the only such row.
+        Fingerprints of further rows, such as prior rows: a row that repeats one of them counts too, even if
+        it occurs once.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def check_apart(certified: NDArray[np.uint64], seen: NDArray[np.uint64], what: s
 def note_on_near_copies(
     near: NDArray[np.uint64], n_exact: int, others: NDArray[np.uint64] | None = None
 ) -> str:
-    """Say how many rows repeat another one to six digits only; "" if none do.
+    """Say how many rows repeat another one only up to six digits; "" if none do.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def fingerprint_array(array: Any) -> str:
 
 @dataclass(frozen=True)
 class DataFingerprints:
-    """A data set as a certificate remembers it: each of its parts, so that a change can be named.
+    """A data set as a certificate records it: each part separately, so that a change can be named.
 
     Attributes
     ----------
@@ -114,12 +114,12 @@ def unchanged_data(
     y: ArrayLike | None,
     facts: TableFacts | None = None,
 ) -> Iterator[DataFingerprints]:
-    """Describe a data set as it is before a classifier or a loss works on it, and raise if that changes it.
+    """Describe a data set before a classifier or a loss works on it, and raise an error if that changes it.
 
     Raises
     ------
     UncertifiedError
-        If the data are others at the end of the block.
+        If the data differ at the end of the block.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def unchanged_data(
 
 
 def fingerprint_columns(X: Any) -> str | None:  # noqa: N803
-    """Fingerprint the names of the columns, in order; None where they have none."""
+    """Compute the fingerprint of the column names, in order; None if there are none."""
     names = column_names(X)
     return None if names is None else fingerprint_json(list(names))
 
@@ -170,7 +170,7 @@ def _fingerprint_values(values: NDArray[Any]) -> str:
 
 
 def fingerprint_split(prior_rows: NDArray[np.int64], certified_rows: NDArray[np.int64]) -> str:
-    """Fingerprint which rows made the prior and which were certified, order included."""
+    """Compute the fingerprint of which rows are prior rows and which are certified, order included."""
     digest = hashlib.sha256(b"split\n")
     for rows in (prior_rows, certified_rows):
         _update(digest, np.asarray(rows, dtype=np.int64))

@@ -1,12 +1,12 @@
-"""Which of the prior rows columns are learned from: all of them, or a random draw where there are very many.
+"""The prior rows that columns are learned from: all of them, or a random draw if there are very many.
 
-The draw is a function of the prior rows as a set and of the seed of the split, and of nothing else. So what
-is learned is a function of the prior rows, as the proof needs it; and neither the order of a table nor the
-files, chunks or processes that it is read by have a say.
+The draw only depends on the prior rows as a set and on the seed of the split. So what is learned is a
+function of the prior rows, as the proof requires. It does not depend on the order of a table, or on the
+files, chunks or processes with which it is read.
 
-Rows of a random draw are draws from the distribution themselves. By the inequality of Dvoretzky, Kiefer and
-Wolfowitz [1]_ all quantiles of k of them, of all columns, are those of the distribution up to a share of
-sqrt(ln(2 / p) / (2 k)) of the rows, but with probability p for each column: 0.0053 for k = 2**18, p = 1e-6.
+Rows of a random draw are themselves draws from the distribution. By the inequality of Dvoretzky, Kiefer and
+Wolfowitz [1]_, all quantiles of k of them are those of the distribution up to a share of sqrt(ln(2 / p) / (2
+k)) of the rows, except with probability p for each column: 0.0053 for k = 2**18, p = 1e-6.
 
 References
 ----------
@@ -34,13 +34,13 @@ def rows_to_fit(rows: LabelledRows, split: Split, most: int = FITTED_ROWS) -> ND
     ----------
     rows : LabelledRows
     split : Split
-        Its seed is that of the draw; 0 where it has none.
+        Its seed is that of the draw; 0 if it has none.
     most : int
 
     Returns
     -------
     ndarray of int64
-        Places of the rows in the table: the prior rows as they are, or those drawn, in ascending order.
+        Indices of the rows in the table: all prior rows as they are, or the drawn ones, in ascending order.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def rows_to_fit(rows: LabelledRows, split: Split, most: int = FITTED_ROWS) -> ND
     if prior.size <= most:
         return prior
     hashes = rows.fingerprints[prior]
-    order = np.argsort(hashes, kind="stable")  # rows with the same hash are the same, as far as is learned
+    order = np.argsort(hashes, kind="stable")  # rows with the same hash teach the same
     digest = hashlib.sha256(hashes[order].astype("<u8").tobytes()).digest()
     seed = [int(split.record.seed or 0), *np.frombuffer(digest, dtype="<u4").tolist()]
     drawn = np.random.default_rng(seed).permutation(prior.size)[:most]
@@ -62,7 +62,7 @@ def rows_to_fit(rows: LabelledRows, split: Split, most: int = FITTED_ROWS) -> ND
 
 
 def quantile_error(n_rows: int, probability: float = 1e-6) -> float:
-    """Return by which share of the rows the quantiles of a draw of so many may be off, as proved above.
+    """Return by which share of the rows the quantiles of a draw of this size may be off, as proved above.
 
     Examples
     --------

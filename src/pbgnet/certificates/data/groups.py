@@ -1,4 +1,4 @@
-"""Which group each row of a table belongs to: told by one of its columns, or given row by row."""
+"""The group of each row of a table: from one of its columns, or given row by row."""
 
 import math
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from pbgnet.records import Count, Limits, Record, Sha256
 from pbgnet.validation import check_readable
 
 MOST_GROUPS = 64
-"""So many may be told apart: each costs two shares of delta, and a file stays small."""
+"""Most groups: each costs two shares of delta, and a file stays small."""
 
 MISSING = "missing"
-"""The group of rows without a value; texts are written in quotes, so that no value has this name."""
+"""The group of rows without a value; texts are written in quotes, so no value has this name."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class GroupSize(Record):
     name : str
         As Python writes it; "missing" for rows without a value.
     n : int
-        0 for a group that only other rows of the table have: nothing is claimed of it.
+        0 for a group that only occurs in other rows of the table: nothing is claimed about it.
     """
 
     name: str
@@ -39,12 +39,12 @@ class GroupSize(Record):
 
 @dataclass(frozen=True)
 class GroupsRecord(Record):
-    """Which groups are told apart, and by what.
+    """The groups, and what defines them.
 
     Attributes
     ----------
     column : str or None
-        The column of the table whose value is the group; None where the groups were given row by row.
+        The column of the table whose value is the group; None if the groups were given row by row.
     sizes : tuple of GroupSize
         All groups of the table.
     assignment : str
@@ -62,7 +62,7 @@ class GroupsRecord(Record):
 
     @property
     def claimed(self) -> tuple[str, ...]:
-        """The groups that certified rows have, of which something is claimed."""
+        """The groups that occur in the certified rows, about which something is claimed."""
         return tuple(size.name for size in self.sizes if size.n)
 
 
@@ -75,7 +75,7 @@ class Groups:
     names : tuple of str
         As Python writes them: numbers in order, then texts, then "missing" for rows without a value.
     places : ndarray of int64, shape (n,)
-        The place of each row's group among the names.
+        The index of each row's group among the names.
     column : str or None
         The column they were read from.
 
@@ -98,7 +98,7 @@ class Groups:
         Parameters
         ----------
         groups : str, or array_like of shape (n,) or (n, 1)
-            The name of a column, or the group of each row. Missing values are a group of their own.
+            The name of a column, or the group of each row. Missing values form a group.
         X : table
             With n rows.
 
@@ -122,7 +122,7 @@ class Groups:
 
     @property
     def present(self) -> tuple[str, ...]:
-        """The groups that rows have."""
+        """The groups that occur."""
         found = set(np.unique(self.places).tolist())
         return tuple(name for k, name in enumerate(self.names) if k in found)
 
@@ -135,7 +135,7 @@ class Groups:
         return np.asarray(self.places == self.names.index(name))
 
     def record(self, certified_rows: NDArray[Any]) -> GroupsRecord:
-        """Return what a certificate says of the groups of a table, some of whose rows are certified."""
+        """Return what a certificate says about the groups of a table, some of whose rows are certified."""
         counts = np.bincount(self.places[certified_rows], minlength=len(self.names)).tolist()
         sizes = tuple(GroupSize(name, n) for name, n in zip(self.names, counts, strict=True))
         places = fingerprint_array(self.places.astype(np.int64))
@@ -144,7 +144,7 @@ class Groups:
 
 
 def read_groups(groups: str | ArrayLike | None, X: Any) -> Groups | None:  # noqa: N803
-    """Read the groups of the rows of a table, where some are given; see `Groups.of`."""
+    """Read the groups of the rows of a table, if any are given; see `Groups.of`."""
     return None if groups is None else Groups.of(groups, X)
 
 
@@ -184,7 +184,7 @@ def _read(groups: ArrayLike, n: int) -> Column:
 
 
 def _objects(items: Any) -> NDArray[Any]:
-    """Return a list as it stands: NumPy would write the numbers, and the gaps, among texts as texts."""
+    """Return a list unchanged: NumPy would turn numbers and missing values among texts into texts."""
     if not isinstance(items, Sequence):
         return np.asarray(items)
     array = np.empty(len(items), dtype=object)
@@ -193,7 +193,7 @@ def _objects(items: Any) -> NDArray[Any]:
 
 
 def _told_apart(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the names of the groups in order, and the place of each row among them."""
+    """Return the names of the groups in order, and the index of each row's group."""
     order: list[Any]
     if column.numbers is None:
         texts = Words.of(column.texts or ())
@@ -202,7 +202,7 @@ def _told_apart(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         places = texts.each(lambda word: ranks.get(word, -1), len(order), np.int64)
     else:
         order = np.unique(column.numbers[~np.isnan(column.numbers)]).tolist()
-        places = np.searchsorted(order, column.numbers)  # NaN comes behind all numbers
+        places = np.searchsorted(order, column.numbers)  # NaN comes after all numbers
     names = [_written(value) for value in order]
     if (places == len(order)).any():
         names.append(MISSING)
@@ -210,6 +210,6 @@ def _told_apart(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 
 def _written(value: str | float) -> str:
-    """Write a group as Python does, whole numbers without a point."""
+    """Write a group as Python does, whole numbers without a decimal point."""
     whole = isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 2**53
     return repr(int(value)) if whole else repr(value)

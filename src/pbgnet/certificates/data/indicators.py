@@ -1,4 +1,4 @@
-"""Several labels per row: a matrix of 0 and 1, a column for each label."""
+"""Several labels per row: a matrix of 0 and 1, with one column per label."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from pbgnet.validation import check_readable
 
 
 def has_several_labels(y: Any) -> bool:
-    """Whether labels come as a matrix of two or more columns, one for each label that a row may have.
+    """Whether labels are a matrix of two or more columns, one for each label that a row may have.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def indicator_values(y: Any) -> NDArray[np.int8]:
     LabelError
         If a value is missing, or is neither 0 nor 1.
     ShapeError
-        If there are not two columns or more: one label that a row has or not is an ordinary classification.
+        If there are fewer than two columns: a single label is an ordinary classification.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def label_names(y: Any) -> Classes:
 
 
 def code_for(labels: NDArray[Any], code: str | ArrayLike | Code, count: int) -> AnyCode:
-    """Return what the outputs of a network say about rows with these labels: of classes, or of each label."""
+    """Return what the outputs of a network mean for rows with these labels: classes, or each label."""
     if labels.ndim == 1:
         return make_code(code, count)
     if not isinstance(code, str) or code != "auto":

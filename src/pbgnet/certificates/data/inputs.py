@@ -1,4 +1,4 @@
-"""How a user's table becomes the numbers a network reads, and its answers the user's labels."""
+"""How a user's table becomes the numbers that a network reads, and its answers the user's labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ KEYS = ["schema", "version", "classes", "feature_names", "preprocessor", "code",
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Classes, their code, feature names and preprocessor: what stands between a user and the network.
+    """Classes, their code, feature names and preprocessor: what connects a user's table to the network.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class Inputs:
     feature_names : tuple of str or None
     preprocessor : TablePreprocessor or None
     code : Code or LabelCode
-        Which signs of the network's outputs stand for which class; the default one unless given. A
-        `LabelCode` where a row may have several labels.
+        Which signs of the network's outputs mean which class; by default the default code. A `LabelCode` if a
+        row may have several labels.
     temperature : float or None
-        What the scores of classes are multiplied by before softmax turns them into shares; 1 unless given.
-        None for a network with one output, or one for each label, where shares are those of the vote.
+        The factor of the scores of classes before softmax turns them into shares; by default 1. None for a
+        network with one output, or one for each label, where shares are those of the vote.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Inputs:
         return 1.0 if self.temperature is None else positive_real("temperature", self.temperature)
 
     def answers(self, output: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the labels that outputs of the network, of shape (n,) or (n, r), answer with.
+        """Return the labels that outputs of the network, of shape (n,) or (n, r), mean.
 
         Several labels are 0 and 1, shape (n, L).
         """
@@ -106,9 +106,9 @@ class Inputs:
         return answered if self.has_several_labels else self.classes.named(answered)
 
     def sure_answers(self, output: NDArray[np.float64], threshold: float | None) -> NDArray[Any]:
-        """Return the labels of rows whose sureness is at least a threshold, and None for the others.
+        """Return the labels of rows that are at least as sure as a threshold, and None for the others.
 
-        An array of objects, shape (n,). Without a threshold no row is answered.
+        An array of objects, shape (n,). Without a threshold, no row is answered.
         """
         assert isinstance(self.code, Code)
         answers = np.full(len(output), None, dtype=object)
@@ -118,7 +118,7 @@ class Inputs:
         return answers
 
     def truth(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the places of labels among the classes; of several labels 0 and 1, shape (n, L)."""
+        """Return the class indices of labels; for several labels 0 and 1, shape (n, L)."""
         if not self.has_several_labels:
             return self.classes.places(labels, "y contains")
         values = indicator_values(labels)
@@ -142,7 +142,7 @@ class Inputs:
         return np.asarray(softmax(self.temperature * scores, axis=1))
 
     def check_size(self, n_features: int, n_outputs: int) -> None:
-        """Raise `ShapeError` unless a network of so many features and outputs fits."""
+        """Raise `ShapeError` unless a network with this many features and outputs matches."""
         if n_outputs != self.code.n_outputs:
             raise ShapeError(
                 f"The network has {n_outputs} outputs, but the code {self.code.name!r} for "
@@ -161,7 +161,7 @@ class Inputs:
     def features(self, X: Any, n_features: int | None = None) -> Any:  # noqa: N803
         """Return a table as float64, shape (n, n_features); sparse matrices stay sparse.
 
-        What a preprocessor makes of it is a `BinnedTable`.
+        With a preprocessor, it becomes a `BinnedTable`.
         """
         check_readable("X", X)
         if self.preprocessor is not None:
@@ -188,13 +188,13 @@ class Inputs:
         return features if hasattr(features, "tocsr") else features.astype(np.float64, copy=False)
 
     def with_numbers(self, numbers: str) -> "Inputs":
-        """Return the same with another choice of what the preprocessor makes of a number."""
+        """Return the same with another choice of what the preprocessor turns numbers into."""
         if self.preprocessor is None:
             raise OptionError("There is no preprocessor: numbers are used as they are.")
         return replace(self, preprocessor=self.preprocessor.with_numbers(numbers))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON-able values; labels keep their type."""
+        """Return everything as plain values for JSON; labels keep their type."""
         return {
             "schema": SCHEMA,
             "version": SCHEMA_VERSION,
@@ -207,7 +207,7 @@ class Inputs:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        """Read what `to_dict` returned; raise `DamagedFileError` for anything else."""
         content = read_keys(data, KEYS)
         version = content["version"]
         if content["schema"] != SCHEMA or type(version) is not int or version != SCHEMA_VERSION:
@@ -238,7 +238,7 @@ class Inputs:
             raise DamagedFileError(str(error)) from error
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of all of it."""
+        """Return the fingerprint of everything."""
         return fingerprint_json(self.to_dict())
 
 

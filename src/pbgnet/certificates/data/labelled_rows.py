@@ -1,4 +1,4 @@
-"""Rows with labels as the user has them, each fingerprinted once, and the order they have without one."""
+"""Rows with labels as the user has them, each hashed once, and their canonical order."""
 
 import functools
 import hashlib
@@ -21,7 +21,7 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """A table and its labels; what is computed of them is computed once, when first asked for.
+    """A table and its labels; everything derived from them is computed once, when first needed.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class LabelledRows:
     y : array_like, shape (N,) or (N, 1); or several labels, shape (N, L)
         The labels as the user has them.
     walked : TableFacts, optional
-        What a walk through the table has found already.
+        What an earlier walk through the table has found.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class LabelledRows:
 
     @functools.cached_property
     def labels(self) -> NDArray[Any]:
-        """The labels: one axis, of one type; or 0 and 1, shape (N, L), where a row may have several."""
+        """The labels: one axis, of one type; or 0 and 1, shape (N, L), if a row may have several."""
         return target_values(self.y)
 
     @property
@@ -92,7 +92,7 @@ class LabelledRows:
 
     @functools.cached_property
     def canonical_order(self) -> NDArray[np.int64]:
-        """Places of the rows, sorted by what they hold: the same rows follow, however the table is ordered.
+        """Indices of the rows, sorted by their content: the same for every order of the table.
 
         The fingerprint of the features comes first, then the label. Rows that are equal in both follow as
         they stand in the table; which of them is which makes no difference.
@@ -107,7 +107,7 @@ class LabelledRows:
 
     @functools.cached_property
     def set_fingerprint(self) -> bytes:
-        """SHA-256 of the rows with their labels, each as often as it occurs, in no order."""
+        """SHA-256 of the rows with their labels, each as often as it occurs, regardless of order."""
         names, ranks = self._label_ranks
         order = self.canonical_order
         digest = hashlib.sha256(repr(names).encode())

@@ -1,4 +1,4 @@
-"""Labels in the user's own words, and the classes they come from: one codec for two classes and more."""
+"""Labels as the user writes them, and their classes: one codec for two classes and more."""
 
 import functools
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ KINDS = {"O": "text", "b": "true/false", "i": "whole numbers", "f": "numbers wit
 
 
 def label_values(y: ArrayLike) -> NDArray[Any]:
-    """Return labels as an array of bool, int64, float64 or (for texts) objects; one axis, no gaps.
+    """Return labels as an array of bool, int64, float64 or (for texts) objects; one axis, none missing.
 
-    One column of them, shape (n, 1), is taken as well.
+    A single column, shape (n, 1), is accepted too.
     """
     check_readable("y", y)
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
@@ -67,7 +67,7 @@ def label_values(y: ArrayLike) -> NDArray[Any]:
 
 
 def _number_labels(items: list[Any]) -> NDArray[Any]:
-    """Return numbers as an array that tells apart what Python does: whole ones as int64."""
+    """Return numbers as an array that distinguishes what Python does: whole ones as int64."""
     whole = [int(item) for item in items if isinstance(item, Integral)]
     if whole:
         _check_whole(min(whole))
@@ -88,7 +88,7 @@ def _check_whole(label: int) -> None:
 
 
 def distinct_labels(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Return the different labels as Python has them, and the place of each row's among them.
+    """Return the distinct labels as Python values, and the index of each row's label.
 
     Parameters
     ----------
@@ -118,17 +118,17 @@ def distinct_labels(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.int32]]
 
 
 NAME_ALL = "If it is a class that no row here has, pass all possible classes as classes."
-"""What to do about a label that is unknown where classes are told by the rows given."""
+"""What to do about an unknown label if the classes come from the given rows."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a classifier, in the order of its codes: labels to places, and back.
+    """The classes of a classifier, in the order of its codes: labels to indices, and back.
 
     Attributes
     ----------
     labels : tuple of str, int, bool or float
-        All of one type, different and finite.
+        All of one type, distinct and finite.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Classes:
         Raises
         ------
         LabelError
-            If one list holds text and another numbers.
+            If one list contains text and another numbers.
         """
         lists = [label_values(source) for source in sources if source is not None]
         kinds = {values.dtype.kind for values in lists}
@@ -184,9 +184,9 @@ class Classes:
         return np.array(self.labels)
 
     def places(self, y: ArrayLike, who: str = "There is", advice: str = NAME_ALL) -> NDArray[np.int64]:
-        """Return the place of each label among the classes.
+        """Return the class index of each label.
 
-        `who` gave the labels, and `advice` is what to do about an unknown one, for the message.
+        `who` gave the labels, and `advice` says what to do about an unknown one, for the message.
         """
         values, kind = label_values(y), label_values(list(self.labels)).dtype.kind
         if values.dtype.kind == "f" and kind != "f":
@@ -207,16 +207,16 @@ class Classes:
         return np.array([found[label] for label in labels], dtype=np.int64)[places]
 
     def named(self, places: ArrayLike) -> NDArray[Any]:
-        """Return the labels at places among the classes."""
+        """Return the labels at class indices."""
         return self.array[np.asarray(places, dtype=np.int64)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON-able values; labels keep their type."""
+        """Return plain values for JSON; labels keep their type."""
         return {"type": type(self.labels[0]).__name__, "values": list(self.labels)}
 
     @classmethod
     def from_dict(cls, data: object) -> "Classes":
-        """Read what `to_dict` returned; raises `DamagedFileError` for anything else."""
+        """Read what `to_dict` returned; raise `DamagedFileError` for anything else."""
         content = read_keys(data, ["type", "values"], "classes")
         kind, values = TYPES.get(str(content["type"])), content["values"]
         if kind is None or not isinstance(values, list) or not all(type(value) is kind for value in values):

@@ -21,17 +21,17 @@ from pbgnet.preprocessing import is_source, kept_beside
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """A table with labels and a split; numbers and fingerprints are computed once, when first asked for.
+    """A table with labels and a split; numbers and fingerprints are computed once, when first needed.
 
     Parameters
     ----------
     rows : LabelledRows
         The whole table and its labels, as the user has them.
     inputs : Inputs
-        How rows become numbers; a preprocessor in it is fitted.
+        How rows become numbers; its preprocessor, if any, is fitted.
     split : Split
     groups : Groups, optional
-        The group of each row, where groups are to be bounded apart.
+        The group of each row, if groups are to be bounded.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class PreparedTable:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The labels: one axis, of one type; or 0 and 1, shape (N, L), where a row may have several."""
+        """The labels: one axis, of one type; or 0 and 1, shape (N, L), if a row may have several."""
         return self.rows.labels
 
     @property
@@ -67,9 +67,9 @@ class PreparedTable:
         return self.rows.fingerprints
 
     def with_numbers(self, numbers: str) -> "PreparedTable":
-        """Return the same table with another choice of what its preprocessor makes of a number.
+        """Return the same table with another choice of what its preprocessor turns numbers into.
 
-        All that was computed is kept, the codes of the rows too.
+        Everything already computed is kept, including the codes of the rows.
         """
         features, other = self.features, self._with_inputs(self.inputs.with_numbers(numbers))
         assert other.inputs.preprocessor is not None
@@ -81,7 +81,7 @@ class PreparedTable:
         return self._with_inputs(replace(self.inputs, temperature=temperature))
 
     def _with_inputs(self, inputs: Inputs) -> "PreparedTable":
-        """Return the same table with other inputs, and with all that was computed."""
+        """Return the same table with other inputs, and with everything already computed."""
         other = PreparedTable(self.rows, inputs, self.split, self.groups)
         vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
         return other
@@ -112,7 +112,7 @@ class PreparedTable:
 
     @functools.cached_property
     def near_copies(self) -> str:
-        """A note on certified rows that repeat another row of the table to six digits only."""
+        """A note on certified rows that repeat another row of the table only up to six digits."""
         certified, others = self._certified_and_others(self.rows.near_fingerprints)
         return note_on_near_copies(certified, self.n_duplicates, others)
 
@@ -124,12 +124,12 @@ class PreparedTable:
 
     @property
     def certified_groups(self) -> Groups | None:
-        """The group of each certified row, where there are groups."""
+        """The group of each certified row, if there are groups."""
         return None if self.groups is None else self.groups.take(self.split.certified_rows)
 
     @property
     def groups_record(self) -> GroupsRecord | None:
-        """What a certificate says of the groups, where there are some."""
+        """What a certificate says about the groups, if there are any."""
         return None if self.groups is None else self.groups.record(self.split.certified_rows)
 
     def examples(self, rows: NDArray[np.int64]) -> tuple[Any, Tensor]:
@@ -138,10 +138,10 @@ class PreparedTable:
 
     @property
     def certified(self) -> tuple[Any, NDArray[np.int64]]:
-        """Features of the certified rows, and the truth about them: places of classes, or 0 and 1."""
+        """Features of the certified rows, and their class indices, or 0 and 1 for labels."""
         return self.features[self.split.certified_rows], self.truth[self.split.certified_rows]
 
     @property
     def apart(self) -> tuple[Any, NDArray[np.int64]]:
-        """Features of the prior rows, and the truth about them: places of classes, or 0 and 1."""
+        """Features of the prior rows, and their class indices, or 0 and 1 for labels."""
         return self.features[self.split.prior_rows], self.truth[self.split.prior_rows]

@@ -1,4 +1,4 @@
-"""SipHash-2-4 (Aumasson and Bernstein 2012) of 64-bit numbers: what went in cannot be computed back."""
+"""SipHash-2-4 (Aumasson and Bernstein 2012) of 64-bit numbers, which cannot be inverted."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,10 +7,10 @@ State = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArra
 
 _CONSTANTS = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 
-# The last block of a message of 8 bytes holds its length.
+# The last block of a message of 8 bytes contains its length.
 _END = np.uint64(8 << 56)
 
-# So many numbers are hashed at a time: they stay in the cache of a core.
+# Number of values hashed at a time, so that they stay in the cache of a core.
 BLOCK = 1 << 13
 
 
@@ -64,5 +64,5 @@ def _rounds(state: State, count: int) -> State:
 
 
 def _turned(values: NDArray[np.uint64], by: int) -> NDArray[np.uint64]:
-    """Turn the bits of each number to the left."""
+    """Rotate the bits of each number to the left."""
     return (values << np.uint64(by)) | (values >> np.uint64(64 - by))

@@ -1,12 +1,12 @@
-"""Which rows made the prior and which are certified: two sets of indices that never meet.
+"""The prior rows and the certified rows: two disjoint sets of indices.
 
-A split is drawn at random, or chosen by the user without looking at anything in the rows. Rows that are
-chosen by their features or labels are no draws from the distribution any more, and nor are those that are
-left to be certified: the bound would not hold. A stratified split is such a choice too.
+A split is drawn at random, or chosen by the user without looking at the content of the rows. If rows are
+chosen by their features or labels, they are no longer draws from the distribution, and neither are the
+remaining ones that are certified: the bound would not hold. A stratified split is such a choice, too.
 
-The draw depends on the seed and on the rows as a set, which is hashed into its random numbers: whoever orders
-the rows cannot choose where they go. Given the set every part of it is as likely as any other, which is all
-that the proof asks for.
+The draw depends on the seed and on the rows as a set, which is hashed into its random numbers: reordering the
+rows cannot influence where they go. Given the set, every subset is equally likely, which is all that the
+proof requires.
 """
 
 from typing import Any
@@ -21,16 +21,16 @@ from pbgnet.validation import check_readable, positive_real
 
 
 class Split:
-    """Rows of a table that made the prior, and rows that are certified; made once, and checked then.
+    """The prior rows and the certified rows of a table; checked once, when it is made.
 
     Parameters
     ----------
     prior_rows : array_like of int
-        Rows that the prior or the preprocessing was fitted on; may be empty.
+        Rows on which the prior or the preprocessing was fitted; may be empty.
     certified_rows : array_like of int
         Rows the bound is computed on.
     record : SplitRecord, optional
-        How they were chosen; "given", or "none" if there are no prior rows, unless said.
+        How they were chosen; by default "given", or "none" if there are no prior rows.
 
     Raises
     ------
@@ -73,14 +73,14 @@ class Split:
         fraction: float | None = None,
         seed: int = 0,
     ) -> "Split":
-        """Split all rows of a table: the rest of the prior rows is certified.
+        """Split all rows of a table: those that are not prior rows are certified.
 
         Parameters
         ----------
         rows : LabelledRows
         given : array_like of int or bool, or SplitRecord, optional
             The user's own choice of the prior rows: their indices, or a mask over all rows, made without
-            looking at anything in the rows. Or a rule, as `by_hash_of` or `earliest_by` make it.
+            looking at the content of the rows. Or a rule, from `by_hash_of` or `earliest_by`.
         fraction : float, optional
             Share of the rows to draw otherwise; None for no prior rows.
         seed : int
@@ -123,7 +123,7 @@ class Split:
         return cls(prior_rows, rest, record)
 
     def check_within(self, n_rows: int) -> None:
-        """Raise `DomainError` if an index lies beyond the end of a table."""
+        """Raise `DomainError` if an index is beyond the end of a table."""
         for name in ("prior_rows", "certified_rows"):
             rows = getattr(self, name)
             if rows.size and int(rows.max()) >= n_rows:
@@ -138,7 +138,7 @@ class Split:
     def record_problem(self, rows: LabelledRows) -> str:
         """Say how the record contradicts the prior rows of a table; "" if it does not.
 
-        Without prior rows a split can be "given" all the same: the user may have left rows out.
+        Even without prior rows a split can be "given": the user may have left rows out.
         """
         how, count = self.record.how, self.prior_rows.size
         chosen = count > 0 or (how == "given" and self.n_left_out(rows.n_rows) > 0)
@@ -153,9 +153,9 @@ class Split:
         return f"The prior rows are not the ones that column {self.record.column!r:.60} gives."
 
     def left_out_problem(self, n_rows: int) -> str:
-        """Say that rows are left out though nobody vouches for it; "" if none are, or the user does.
+        """Say that rows are left out without the user vouching for it; "" if none are, or the user does.
 
-        Whoever may leave out certified rows can leave out those that the network gets wrong.
+        Anyone who may leave out certified rows can leave out those that the network gets wrong.
         """
         left_out = self.n_left_out(n_rows)
         if not left_out or self.record.how == "given":
@@ -169,10 +169,10 @@ class Split:
 
 
 def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray[np.int64]:  # noqa: N803
-    """Draw `fraction` of the rows of a table at random; at least one row is left on each side.
+    """Draw `fraction` of the rows of a table at random; at least one row remains on each side.
 
-    The draw depends on the seed and on the rows with their labels as a set: in a table that holds the same
-    rows in another order, the same rows are drawn.
+    The draw depends on the seed and on the rows with their labels as a set: from a table with the same rows
+    in another order, the same rows are drawn.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray
     Returns
     -------
     ndarray of int64
-        Places of the rows in the table, in ascending order.
+        Indices of the rows in the table, in ascending order.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def draw_prior_rows(X: Any, y: ArrayLike, fraction: float, seed: int) -> NDArray
 
 
 def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
-    """Return the indices that a mask over n rows marks; anything else as it is."""
+    """Return the indices marked by a mask over n rows; anything else unchanged."""
     check_readable(name, rows)
     mask: NDArray[Any] = np.asarray(rows)
     if mask.dtype.kind != "b":
@@ -223,7 +223,7 @@ def _from_mask(name: str, rows: ArrayLike, n: int) -> ArrayLike:
 
 
 def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
-    """Return indices of rows as a read-only int64 array, none of them negative or twice."""
+    """Return indices of rows as a read-only int64 array, none negative or repeated."""
     check_readable(name, rows)
     array: NDArray[Any] = np.asarray(rows)
     if array.size == 0:
@@ -236,7 +236,7 @@ def _distinct_rows(name: str, rows: ArrayLike) -> NDArray[np.int64]:
         raise ShapeError(f"{name} must be a one-dimensional list of row indices, got shape {array.shape}.")
     if array.size and int(array.min()) < 0:
         raise DomainError(f"{name} must not contain negative indices, got {int(array.min())}.")
-    increases = bool((array[1:] > array[:-1]).all())  # as those of a table do, which need no sorting
+    increases = bool((array[1:] > array[:-1]).all())  # as usual for a table, then no sorting is needed
     ordered = array if increases else np.sort(array)
     repeats = np.flatnonzero(ordered[1:] == ordered[:-1])
     if repeats.size:

@@ -1,4 +1,4 @@
-"""Rules for the rows of a prior that anyone can repeat: a random draw, the hash of a column, or its order."""
+"""Rules for the prior rows that anyone can repeat: a random draw, the hash of a column, or its order."""
 
 import hashlib
 from collections.abc import Callable
@@ -22,20 +22,20 @@ NEEDS = {
     "given": (),
     "none": (),
 }
-"""What each kind of split is repeated from."""
+"""What is needed to repeat each kind of split."""
 
 
 @dataclass(frozen=True)
 class SplitRecord(Record):
-    """How the rows of the prior were chosen.
+    """How the prior rows were chosen.
 
     Attributes
     ----------
     how : {"drawn", "hashed", "earliest", "given", "none"}
-        Drawn by `draw_prior_rows`; told by `by_hash_of` or `earliest_by` a column; named by the user, who
-        vouches that nothing in the rows was looked at; or there are none.
+        Drawn by `draw_prior_rows`; determined by `by_hash_of` or `earliest_by` from a column; named by the
+        user, who vouches that the content of the rows was not used; or there are none.
     seed, fraction, column : int, float, str or None
-        What they can be chosen again with; None where it has no use.
+        What is needed to choose them again; None if not applicable.
 
     Examples
     --------
@@ -62,12 +62,12 @@ class SplitRecord(Record):
 
 
 def by_hash_of(column: str, fraction: float = 0.5, seed: int = 0) -> SplitRecord:
-    """Have the hash of a column tell the rows of the prior, for `fit(..., prior_rows=)`.
+    """Choose the prior rows by the hash of a column, for `fit(..., prior_rows=)`.
 
-    Each value goes to one side by itself, with the probability given, so that rows of one value stay
-    together, and rows that are added move no others. The column must name cases, as the number of a customer
-    does: by one of few values, or one that tells something of the rest, the certified rows are no draws from
-    the whole distribution.
+    Each value goes to one side on its own, with the given probability, so rows with the same value stay
+    together, and adding rows does not move others. The column must identify cases, such as a customer number.
+    With a column of few values, or one that is related to the other columns, the certified rows are not draws
+    from the whole distribution.
 
     Examples
     --------
@@ -79,11 +79,11 @@ def by_hash_of(column: str, fraction: float = 0.5, seed: int = 0) -> SplitRecord
 
 
 def earliest_by(column: str, fraction: float = 0.5) -> SplitRecord:
-    """Have the earliest rows by a column train the prior, for `fit(..., prior_rows=)`.
+    """Choose the earliest rows by a column as prior rows, for `fit(..., prior_rows=)`.
 
-    Numbers, or texts that sort by time, as 2024-05-31 does. Rows of one time stay together. The certificate
-    then speaks of rows drawn like the later ones: of rows to come if they are drawn like these, and of the
-    whole table only if time makes no difference.
+    The column contains numbers, or texts that sort by time, such as 2024-05-31. Rows of the same time stay
+    together. The certificate is then about rows drawn like the later ones: about future rows if they are
+    drawn like these, and about the whole table only if time makes no difference.
 
     Examples
     --------
@@ -95,12 +95,12 @@ def earliest_by(column: str, fraction: float = 0.5) -> SplitRecord:
 
 
 def rows_by_rule(record: SplitRecord, rows: LabelledRows) -> NDArray[np.int64]:
-    """Return the prior rows of a table that a record can repeat, in ascending order.
+    """Return the prior rows of a table according to a repeatable record, in ascending order.
 
     Raises
     ------
     DomainError
-        If a side is left without a row, or a value of the column is missing.
+        If a side would have no row, or a value of the column is missing.
     ShapeError
         If the table has no such column.
     """
@@ -137,7 +137,7 @@ def _earliest(rows: LabelledRows, record: SplitRecord) -> NDArray[np.int64]:
 
 
 def _times(texts: Words) -> NDArray[Any]:
-    """Return the numbers that texts write out or, if some write none, the place of each in their order."""
+    """Return the numbers that texts spell or, if some spell none, the rank of each in sorted order."""
     used, places = np.unique(texts.places, return_inverse=True)
     words = [texts.words[place] for place in used.tolist()]
     numbers = read_numbers(words)
@@ -169,7 +169,7 @@ def _fraction(record: SplitRecord) -> float:
 
 
 def _unit_hashes(names: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
-    """Return a number in [0, 1) for each name, which the seed decides."""
+    """Return a number in [0, 1) for each name, determined by the seed."""
     digest = hashlib.sha256(f"split:{seed}".encode()).digest()
     key = np.frombuffer(digest[:8], dtype="<u8").astype(np.uint64)
     return np.asarray((stir(names ^ key) >> np.uint64(11)).astype(np.float64) * 2.0**-53)

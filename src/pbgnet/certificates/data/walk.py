@@ -1,4 +1,4 @@
-"""Tables of any kind, walked through once: a bounded number of cells at a time, numbers apart from words."""
+"""One pass over any kind of table: a bounded number of cells at a time, numbers separate from texts."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""What a certificate is: its records, and how versions of it are written, read and worded."""
+"""What a certificate is: its records, and how its versions are written, read and worded."""
 
 from pbgnet.bounds import percent, percent_up, round_down, round_up
 from pbgnet.certificates.format.certificate import Certificate, differences

@@ -1,6 +1,6 @@
 """The certificate: what was proved, from which numbers, about which predictor, on which rows.
 
-Its JSON form is versioned: a module such as `version1` owns how a version is read, written and worded. The
+Its JSON form is versioned: a module such as `version1` defines how a version is read, written and worded. The
 sentences are made from the numbers; `verify` compares the two, so new words are a new version.
 """
 
@@ -144,21 +144,21 @@ class Certificate(Record):
 
     @property
     def of_network(self) -> bool:
-        """Whether it speaks of a network of this package."""
+        """Whether it is about a network of pbgnet."""
         return isinstance(self.subject, NetworkSubject)
 
     @property
     def network(self) -> NetworkSubject:
-        """The subject, where it is a network."""
+        """The subject, if it is a network."""
         if not isinstance(self.subject, NetworkSubject):
             raise DomainError("This certificate is for a classifier that is not a pbgnet network.")
         return self.subject
 
     @property
     def error_rate(self) -> Claim:
-        """The bound on the error rate of the classifier that is deployed.
+        """The bound on the error rate of the deployed classifier.
 
-        Of several labels, on the share of rows with any wrong one.
+        For several labels, on the share of rows with any wrong label.
         """
         return next(c for c in self.claims if c.quantity == ERROR_RATE and c.overall)
 
@@ -174,27 +174,27 @@ class Certificate(Record):
 
     @property
     def per_label(self) -> tuple[Claim, ...]:
-        """The bounds on the error rate of each of several labels, where they are claimed."""
+        """The bounds on the error rate of each of several labels, if they are claimed."""
         return tuple(claim for claim in self.claims if claim.label is not None)
 
     @property
     def linear_loss(self) -> Claim | None:
-        """The bound on its expected linear loss, where one is claimed."""
+        """The bound on its expected linear loss, if one is claimed."""
         return next((c for c in self.claims if c.quantity == LINEAR_LOSS), None)
 
     @property
     def expected_loss(self) -> Claim | None:
-        """The bound on its expected linear, or other, loss, where one is claimed."""
+        """The bound on its expected linear, or other, loss, if one is claimed."""
         return next((c for c in self.claims if c.quantity not in (*COUNTED, HAMMING_LOSS)), None)
 
     @property
     def answered_error_rate(self) -> Claim | None:
-        """The bound on the error rate among rows that are answered, where not all are."""
+        """The bound on the error rate among answered rows, if not all rows are answered."""
         return next((c for c in self.claims if c.quantity == ANSWERED_ERROR_RATE), None)
 
     @property
     def unanswered_rate(self) -> Claim | None:
-        """The bound on the share of rows that are left unanswered, where not all are answered."""
+        """The bound on the share of unanswered rows, if not all rows are answered."""
         return next((c for c in self.claims if c.quantity == UNANSWERED_RATE), None)
 
     @property
@@ -205,18 +205,18 @@ class Certificate(Record):
 
     @property
     def answered_limit(self) -> str:
-        """The bound on the error rate of answered rows in print; "" where all rows are answered."""
+        """The bound on the error rate of answered rows as text; "" if all rows are answered."""
         claim = self.answered_error_rate
         return "" if claim is None else answered_limit(claim)
 
     @property
     def answered_share(self) -> float | None:
-        """The share of certified rows that are answered, a count and no claim; None where all are."""
+        """The share of certified rows that are answered, a count and not a claim; None if all are."""
         claim = self.answered_error_rate
         return None if claim is None else answered_share(claim)
 
     def require_selection(self) -> float | None:
-        """Return `threshold`, or raise `OptionError` where it was never asked for."""
+        """Return `threshold`, or raise `OptionError` if none was requested."""
         if self.answered_error_rate is None:
             raise OptionError(
                 "This certificate is for a classifier that answers every row. To let it abstain, set "
@@ -226,17 +226,17 @@ class Certificate(Record):
 
     @property
     def has_discarded(self) -> bool:
-        """Whether a posterior was trained and not kept, because its prior is what is deployed."""
+        """Whether a posterior was trained but not kept, because its prior is what is deployed."""
         return any(claim.discarded for claim in self.alternatives)
 
     @property
     def class_conditional(self) -> tuple[Claim, ...]:
-        """The bounds on the error rate among rows of one class, where they are claimed."""
+        """The bounds on the error rate among rows of one class, if they are claimed."""
         return tuple(c for c in self.claims if c.given_class is not None and c.answered is None)
 
     @property
     def confusion(self) -> tuple[Claim, ...]:
-        """The bounds on cells of the confusion matrix, where they are claimed.
+        """The bounds on cells of the confusion matrix, if they are claimed.
 
         Each bounds how often rows of a class are answered with another one. With two classes that is the
         error rate of the class.
@@ -245,12 +245,12 @@ class Certificate(Record):
 
     @property
     def by_group(self) -> tuple[GroupLimits, ...]:
-        """The limits of the error rate in each group, where they are claimed."""
+        """The limits of the error rate in each group, if they are claimed."""
         return limits_of_groups(self.claims)
 
     @property
     def small_groups(self) -> tuple[GroupSize, ...]:
-        """The groups with so few certified rows that little could be said of them, whatever their errors."""
+        """The groups with so few certified rows that little can be said about them, whatever their errors."""
         if self.groups is None:
             return ()
         share = next((claim.delta for claim in self.claims if claim.group is not None), self.delta)
@@ -262,7 +262,7 @@ class Certificate(Record):
         return delta_plan(self)
 
     def alternative(self, quantity: str, route: str) -> Claim | None:
-        """Return what another route gives, for comparison; see `pbgnet.certificates.ROUTES`."""
+        """Return the result of another route, for comparison; see `pbgnet.certificates.ROUTES`."""
         return next((c for c in self.alternatives if (c.quantity, c.route) == (quantity, route)), None)
 
     @property
@@ -281,7 +281,7 @@ class Certificate(Record):
         return render_card(certificate_card(self))
 
     def words_of(self, claim: Claim) -> str:
-        """Return a few words for a claim; where posterior and prior are one, for its route alone."""
+        """Return a few words for a claim; if posterior and prior are the same, only for its route."""
         alone = self.error_rate.predictor == "prior's vote" and not self.has_discarded
         return claim.words.removesuffix(", prior alone") if alone else claim.words
 
@@ -292,7 +292,7 @@ class Certificate(Record):
 
     @property
     def predictors(self) -> tuple[str, ...]:
-        """Which predictors the numbers speak of, and which they do not, one sentence each."""
+        """Which predictors the numbers are about, and which not, one sentence each."""
         return tuple(self._format.predictors(self))
 
     @property
@@ -307,12 +307,12 @@ class Certificate(Record):
 
     @property
     def yardstick(self) -> str:
-        """What always the same answer would give on the same rows, in a sentence."""
+        """How often always giving the same answer would be wrong on the same rows, in a sentence."""
         return str(self._format.yardstick(self))
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """Where the classifier is not shown to be of use, one sentence each; none where it is."""
+        """Where the classifier is not shown to be useful, one sentence each; empty if it is."""
         return tuple(self._format.shortcomings(self))
 
     @property
@@ -328,14 +328,15 @@ class Certificate(Record):
     def seal(self) -> str:
         """The fingerprint of everything else in the certificate.
 
-        It makes `verify` notice a field edited by hand that nothing else depends on, such as a
-        description or a version. It is no security: whoever changes a field can make a new seal.
+        With it, `verify` notices if a field was edited by hand that nothing else depends on, such as a
+        description or a version. It is not a security feature: anyone who changes a field can make a new
+        seal.
         """
         return fingerprint_json(self._unsealed())
 
     @property
     def seals(self) -> tuple[str, str, str]:
-        """The seal in the file, where there is one, that of the content, and what a difference means."""
+        """The seal in the file, if there is one, that of the content, and what a difference means."""
         seal = self.seal
         return (
             seal if self.written is None else self.written.seal,
@@ -344,7 +345,7 @@ class Certificate(Record):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain JSON-able values, sentences first and the seal last."""
+        """Return the certificate as plain values for JSON, sentences first and the seal last."""
         return {**self._unsealed(), "seal": self.seal}
 
     def _unsealed(self) -> dict[str, Any]:
@@ -391,7 +392,7 @@ class Certificate(Record):
 
 
 def differences(compared: Mapping[str, tuple[str, str, str]]) -> str:
-    """Name where what is stated differs from what is found, with what that means; "" if nowhere."""
+    """Name where stated and found values differ, and what that means; "" if nowhere."""
     return "; ".join(
         f"{name} ({detail})" for name, (said, found, detail) in compared.items() if said != found
     )

@@ -1,6 +1,6 @@
-"""Which bounds a certificate holds, in which order, and how many shares of delta they cost.
+"""Which bounds a certificate contains, in which order, and how many shares of delta they cost.
 
-What is asked for, issued and verified all come here: another kind of claim is one more part of `Wanted`.
+Requests, issuing and verifying all use this: another kind of claim is one more part of `Wanted`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class Claimed(NamedTuple):
         return f"{self.quantity}{self.event.words}"
 
     def route_beside(self, headline: str) -> str:
-        """Return the route to it, given that to the error rate over all rows."""
+        """Return its route, given that of the error rate over all rows."""
         if self.quantity in SELECTIVE:
             return SELECTIVE[self.quantity]
         if self.quantity in (ERROR_RATE, ACCURACY):
@@ -45,7 +45,7 @@ GROUPS = "the upper and lower limits of the error rate in each group"
 
 
 class Part(NamedTuple):
-    """Claims of one kind, in the words for what delta is divided for."""
+    """Claims of one kind, and the words for what delta is divided between."""
 
     words: str
     claims: tuple[Claimed, ...]
@@ -63,14 +63,15 @@ class Wanted:
         Whether the error rate of each class, the cells of the confusion matrix, the error rate of each of
         several labels is bounded.
     groups : tuple of str
-        The groups whose error rates are bounded, from above and below: those that certified rows have.
+        The groups whose error rates are bounded, from above and below: those that occur in the certified
+        rows.
     loss : str or None
         The quantity of a loss that is bounded.
     several_labels : bool
         Whether the names are labels that a row may have together, rather than classes.
     selective : bool
-        Whether only rows are answered of which the classifier is sure: then the error rate among these, and
-        the share of the others, are bounded.
+        Whether the classifier only answers when it is sure: then the error rate among answered rows, and the
+        share of the others, are bounded.
 
     Examples
     --------
@@ -100,9 +101,9 @@ class Wanted:
         loss: str | None = None,
         several_labels: bool = False,
     ) -> "Wanted":
-        """Return what must have been asked for where a certificate makes these claims, and has these groups.
+        """Return what must have been requested if a certificate has these claims and groups.
 
-        Whether the claims are then those that were asked for is a question for `verify`.
+        Whether the claims are then exactly those requested is a question for `verify`.
         """
         listed = list(claims)
         events = [claim.event for claim in listed]
@@ -119,7 +120,7 @@ class Wanted:
 
     @property
     def parts(self) -> list[Part]:
-        """Claims of each kind that is asked for, in the order of a certificate."""
+        """Claims of each requested kind, in the order of a certificate."""
         by_class = class_events(self.names, self.class_conditional, self.confusion)
         n = len(self.names)
         of_groups = [
@@ -144,10 +145,10 @@ class Wanted:
         return tuple(claimed for part in self.parts for claimed in part.claims)
 
     def unions(self, n_overall: int) -> tuple[Union, ...]:
-        """Return what delta is divided for; empty where there is one claim alone.
+        """Return what delta is divided between; empty if there is only one claim.
 
-        How many groups there are may depend on the certified rows, so that no other claim may have a share
-        that depends on it: the limits of all groups together have half of delta.
+        The number of groups may depend on the certified rows, so no other claim may have a share that depends
+        on it: the limits of all groups together have half of delta.
 
         Parameters
         ----------
@@ -172,14 +173,14 @@ class Wanted:
         return (Union(groups, 2), *shared)
 
     def delta_of(self, event: Event, delta: float, n_shares: int) -> float:
-        """Return the share of a claim, of what a prior has of delta.
+        """Return the share of a claim, out of the delta of a prior.
 
         Parameters
         ----------
         event : Event
-            What the claim speaks of.
+            What the claim is about.
         delta : float
-            What the prior has.
+            The delta of the prior.
         n_shares : int
             Into how many parts the choices divide it: the product of their unions.
         """
@@ -193,9 +194,9 @@ def _error_rates(events: Iterable[Event]) -> tuple[Claimed, ...]:
 
 
 def class_events(names: Sequence[str], class_conditional: bool, confusion: bool) -> list[Event]:
-    """Return what is bounded of each class: its error rate, and the cells of the confusion matrix.
+    """Return what is bounded for each class: its error rate, and the cells of the confusion matrix.
 
-    With two classes the one cell of a class is its error rate, and needs no claim of its own.
+    With two classes, the only cell of a class is its error rate, and needs no claim of its own.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def class_events(names: Sequence[str], class_conditional: bool, confusion: bool)
 
 
 def label_events(names: Sequence[str], per_label: bool) -> list[Event]:
-    """Return what is bounded of each of several labels: its error rate.
+    """Return what is bounded for each of several labels: its error rate.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""Sentences about classes, or labels: each by name where they are few, and otherwise the worst of them."""
+"""Sentences about classes, or labels: each by name if they are few, otherwise the worst of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from pbgnet.certificates.routes import Claim
 
 MOST_CLASSES = 5
-"""The bounds of so many classes are told one by one."""
+"""Up to this many classes, bounds are listed one by one."""
 
 WORST = 3
-"""Of more classes, so many are named: those with the largest bounds."""
+"""With more classes, this many are named: those with the largest bounds."""
 
 
 def told_by_class(claims: Sequence[Claim], write: Callable[[float], str]) -> str:

@@ -1,4 +1,4 @@
-"""How the failure probability is shared: one plan of all that is claimed together."""
+"""How the failure probability is shared: one plan for everything that is claimed together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pbgnet.certificates.format.certificate import Certificate
 
 MOST_LINES = 6
-"""Of one kind, such as cells of the confusion matrix, so many shares are told one by one."""
+"""Up to this many shares of one kind, such as cells of the confusion matrix, are listed one by one."""
 
 
 class DeltaShare(NamedTuple):
-    """What one sentence costs.
+    """The cost of one sentence.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class DeltaShare(NamedTuple):
 
     @property
     def total(self) -> Fraction:
-        """All that it costs, exactly."""
+        """Its total cost, exactly."""
         return Fraction(self.delta) * self.times
 
 
@@ -49,7 +49,7 @@ class DeltaPlan:
     Attributes
     ----------
     delta : float
-        What there is to share: 1 less the confidence.
+        What there is to share: 1 minus the confidence.
     n_priors : int
         Number of priors, or classifiers, that could have been chosen; each pays for all sentences.
     shares : tuple of DeltaShare
@@ -61,12 +61,12 @@ class DeltaPlan:
 
     @property
     def total(self) -> Fraction:
-        """The sum of all that is paid, exactly; at most delta where the certificate is right."""
+        """The sum of all costs, exactly; at most delta if the certificate is right."""
         return sum((share.total for share in self.shares), Fraction())
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """Subjects and shares for people; many of one kind are one line."""
+        """Subjects and shares for readers; many of one kind are one line."""
         told = []
         for _, some in groupby(self.shares, key=lambda share: (share.kind, share.delta)):
             told += _lines(list(some))
@@ -102,7 +102,7 @@ def delta_plan(certificate: "Certificate") -> DeltaPlan:
 
 
 def _of_claims(claims: Iterable[Claim], n_priors: int) -> Iterable[DeltaShare]:
-    """Return a share for each claim; those over all rows that follow from one bound have one together."""
+    """Return a share for each claim; those over all rows that follow from one bound share one."""
     listed = list(claims)
     joint = [claim for claim in listed if claim.overall and claim.predictor in ("aggregate", "vote")]
     for claim in listed:

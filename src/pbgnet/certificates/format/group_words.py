@@ -1,4 +1,4 @@
-"""The error rate in each group: its limits, the groups that are small, and the sentences about them."""
+"""The error rate in each group: its limits, small groups, and the sentences about them."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from pbgnet.certificates.format.certificate import Certificate
 
 SMALL = 0.1
-"""A group is small if even without an error among its rows the upper limit would be above this."""
+"""A group is small if, even without an error among its rows, the upper limit would be above this."""
 
 MOST_TOLD = 5
-"""The limits of so many groups are told one by one."""
+"""Up to this many groups, limits are listed one by one."""
 
 WORST = 3
-"""Of more groups, so many are named: those with the largest upper limits."""
+"""With more groups, this many are named: those with the largest upper limits."""
 
 
 class GroupLimits(NamedTuple):
-    """What is claimed of the error rate in one group.
+    """What is claimed about the error rate in one group.
 
     Attributes
     ----------
@@ -62,14 +62,14 @@ def limits_of_groups(claims: Iterable[Claim]) -> tuple[GroupLimits, ...]:
 
 
 def small_groups(groups: GroupsRecord, delta: float) -> tuple[GroupSize, ...]:
-    """Return the groups of few rows; which they are does not depend on labels or answers."""
+    """Return the groups with few rows; which they are does not depend on labels or answers."""
     return tuple(
         size for size in groups.sizes if size.n == 0 or float(clopper_pearson_bound(0, size.n, delta)) > SMALL
     )
 
 
 def statement_of_groups(certificate: "Certificate", subject: str = "the error rate") -> str:
-    """Say between which limits the error rate of each group lies, and how far two of them differ."""
+    """Say between which limits the error rate of each group is, and how far two of them differ."""
     limits = certificate.by_group
     if not limits:
         return ""
@@ -96,7 +96,7 @@ def summary_of_groups(certificate: "Certificate") -> str:
 
 
 def groups_settled(certificate: "Certificate") -> tuple[str, ...]:
-    """Say that the groups are no choice by labels."""
+    """Say that the groups were not chosen by labels."""
     groups = certificate.groups
     if groups is None:
         return ()
@@ -109,7 +109,7 @@ def groups_settled(certificate: "Certificate") -> tuple[str, ...]:
 
 
 def small_groups_told(certificate: "Certificate") -> tuple[str, ...]:
-    """Name the groups of which little can be said."""
+    """Name the groups about which little can be said."""
     small = certificate.small_groups
     if not small:
         return ()
@@ -141,7 +141,7 @@ def _between(limits: Sequence[GroupLimits], down: Callable[[float], str], up: Ca
 
 
 def _complement(value: float) -> float:
-    """Return 1 less a number in [0, 1], rounded down."""
+    """Return 1 minus a number in [0, 1], rounded down."""
     exact = 1 - Fraction(value)
     rounded = float(exact)
     return rounded if rounded <= exact else math.nextafter(rounded, 0.0)

@@ -1,4 +1,4 @@
-"""What can be had without learning: always the same answer, counted on the certified rows."""
+"""What is possible without learning: always the same answer, counted on the certified rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from pbgnet.exceptions import DomainError
 from pbgnet.records import Count, Limits, PositiveCount, Probability, Record
 
 NO_LABEL = "no label"
-"""The answer where no label is that of more than half of the rows."""
+"""The answer if no label applies to more than half of the rows."""
 
 
 @dataclass(frozen=True)
 class MajorityAnswer(Record):
-    """How often it errs to answer always with the most frequent class, or with the labels of most rows.
+    """How often it is wrong to always answer with the most frequent class, or with the labels of most rows.
 
-    A count, and no claim: nothing is proved about it, and it has no share of delta.
+    A count, not a claim: nothing is proved about it, and it has no share of delta.
 
     Attributes
     ----------
     answer : str
-        The class, as Python writes it; the first of those that are as frequent. Of several labels, those that
-        more than half of the rows have, or "no label".
+        The class, as Python writes it; the first one if several are equally frequent. For several labels,
+        those that more than half of the rows have, or "no label".
     chosen_on : {"prior rows", "certified rows"}
-        Where it is the most frequent; the certified rows where there are no others, which flatters it.
+        Where it is the most frequent; the certified rows if there are no others, which makes it look better.
     n, n_errors : int
-        Number of certified rows, and of those of them that are of another class, or have other labels.
+        Number of certified rows, and of those of them that have another class, or other labels.
     error_rate : float
         `n_errors / n`.
     """
@@ -46,9 +46,9 @@ class MajorityAnswer(Record):
 
     @classmethod
     def counted(cls, names: Sequence[str], apart: NDArray[np.int64], certified: NDArray[np.int64]) -> Self:
-        """Count it, given the classes and the places among them of prior and of certified rows.
+        """Count it, given the classes and the class indices of prior and of certified rows.
 
-        For several labels, their names and whether rows have them: 0 and 1, shapes (n, L).
+        For several labels, their names and which rows have them: 0 and 1, shapes (n, L).
 
         Examples
         --------
@@ -71,7 +71,7 @@ class MajorityAnswer(Record):
 def never_answered(
     names: Sequence[str], truth: NDArray[np.int64], answers: NDArray[np.int64]
 ) -> tuple[str, ...]:
-    """Return the classes, or labels, that rows have, and that a classifier answers on none of them."""
+    """Return the classes, or labels, that occur but are never answered."""
     if truth.ndim == 2:
         missing = truth.any(axis=0) & ~answers.any(axis=0)
         return tuple(names[place] for place in np.flatnonzero(missing).tolist())

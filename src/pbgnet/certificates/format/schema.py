@@ -8,7 +8,7 @@ from pbgnet.records import json_schema
 
 
 def certificate_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the newest version of certificates, as other programs read it."""
+    """Return the JSON Schema of the newest version of certificates, for other programs."""
     schema, version = json_schema(Certificate), max(VERSIONS)
     properties = {name: part for name, part in schema["properties"].items() if name != "written"}
     words = Words.schema({})["properties"]

@@ -1,4 +1,4 @@
-"""Sentences about a classifier that answers only where it is sure."""
+"""Sentences about a classifier that only answers when it is sure."""
 
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
@@ -18,14 +18,14 @@ SCORE_OF_ROW = "The score of a row depends only on that row and the classifier, 
 
 
 def certified_threshold(claim: Claim) -> float | None:
-    """Return the threshold that a claim about answered rows certifies; None if it does none."""
+    """Return the threshold that a claim about answered rows certifies; None if there is none."""
     evidence, settings = _counts_of(claim)
     place = certified_place(evidence, settings, claim.delta)
     return None if place is None else settings.thresholds[place]
 
 
 def answered_share(claim: Claim) -> float:
-    """Return the share of certified rows that are answered at the threshold that is certified."""
+    """Return the share of certified rows that are answered at the certified threshold."""
     evidence, settings = _counts_of(claim)
     place = certified_place(evidence, settings, claim.delta)
     return 0.0 if place is None else evidence.answered[place] / evidence.n
@@ -57,7 +57,7 @@ def bounded_answers(certificate: "Certificate") -> str:
 
 
 def summed_up_answers(certificate: "Certificate") -> str:
-    """Return what the summary says of answered rows, a sentence; "" where all rows are answered."""
+    """Return what the summary says about answered rows, a sentence; "" if all rows are answered."""
     claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
     if claim is None or unanswered is None:
         return ""

@@ -7,12 +7,12 @@ from pbgnet.exceptions import DomainError
 from pbgnet.records import ABSENT_IF_NONE, Limits, PositiveCount, Record
 
 FEW = Limits(longest=64)
-"""What an issued certificate has a handful of; a file cannot make `verify` work through more."""
+"""Far more than an issued certificate has; it keeps a file from making `verify` work through more."""
 
 
 @dataclass(frozen=True)
 class Union(Record):
-    """Something that was chosen after looking at the certified rows, or several claims made at once.
+    """Something that was chosen after looking at the certified rows, or several claims made together.
 
     Attributes
     ----------
@@ -27,22 +27,22 @@ class Union(Record):
 
 @dataclass(frozen=True)
 class Choices(Record):
-    """What was chosen, and what the choosing cost.
+    """What was chosen, and the cost of choosing.
 
     Attributes
     ----------
     certificate : str
-        What was asked for: "seeger", "mixture", "vote", "held-out", "auto", or "disagreement".
+        What was requested: "seeger", "mixture", "vote", "held-out", "auto", or "disagreement".
     on_prior_rows : tuple of str
-        Chosen on the prior rows alone, which costs nothing.
+        Chosen only on the prior rows, which costs nothing.
     unions : tuple of Union
         Paid for: the share of each claim is `delta_per_prior` divided by all counts; the limits of groups
-        have another, see `Wanted.delta_of`.
+        have a different one, see `Wanted.delta_of`.
     candidates : tuple of str
         The routes to the bound on the error rate between which the certified rows decided.
     keeps_prior : bool or None
-        True where it was settled beforehand, for the route "vote", that the posterior is the prior as it is;
-        None elsewhere, also where a training led nowhere else.
+        True if it was decided beforehand, for the route "vote", that the posterior is the prior; otherwise
+        None, even if a training happened to end at the prior.
     """
 
     certificate: str

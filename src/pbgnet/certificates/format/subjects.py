@@ -31,9 +31,9 @@ Size = Annotated[int, Limits(low=1, high=2**31)]
 class NetworkRecord(Record):
     """The sizes of the network, after preprocessing; see `pbgnet.networks.Architecture`.
 
-    Where it has members, several networks of these sizes answer together by their mean. With several outputs
-    a code says which of their signs stand for which class. Where it reads images, `patches` says how its
-    first layer cuts them.
+    If it has members, several networks of these sizes answer together by their mean. With several outputs, a
+    code says which of their signs mean which class. If it reads images, `patches` says how its first layer
+    cuts them.
     """
 
     n_features: Size
@@ -81,23 +81,22 @@ class AggregationRecord(Record):
 
 @dataclass(frozen=True)
 class PriorRecord(Record):
-    """How the prior came about.
+    """How the prior was made.
 
     Attributes
     ----------
     how : {"random", "zero", "pretrained", "given"}
-        Drawn from a seed; all zero; trained on the prior rows; or handed in by the user.
+        Drawn from a seed; all zero; trained on the prior rows; or given by the user.
     description : str
-        One sentence for people.
+        One sentence for readers.
     seed : int or None
         Seed of the first weights: ``torch.Generator().manual_seed(seed)`` on the CPU, in float64.
-        Needed where the prior is "random", so that anyone can draw it again; None elsewhere.
+        Needed if the prior is "random", so that anyone can draw it again; otherwise None.
     initialisation : str or None
         Name in `pbgnet.networks.INITIALISATIONS`; "xavier_normal" where the prior is "random" and
         nothing is said.
     n_rows : int
-        Number of rows the prior was trained on: all prior rows where it is "pretrained", 0 where it saw
-        none.
+        Number of rows the prior was trained on: all prior rows if it is "pretrained", 0 if it saw none.
 
     Examples
     --------
@@ -120,10 +119,10 @@ class PreprocessingRecord(Record):
     Attributes
     ----------
     status : {"none", "inside", "outside"}
-        None at all; fitted on the prior rows alone, so the proof covers it; or fitted by someone else
-        on rows this package knows nothing of.
+        None at all; fitted only on the prior rows, so the proof covers it; or fitted elsewhere on rows
+        unknown to pbgnet.
     description : str
-        One sentence for people.
+        One sentence for readers.
     """
 
     status: Annotated[str, Limits(choices=("none", "inside", "outside"))] = "none"
@@ -132,12 +131,12 @@ class PreprocessingRecord(Record):
 
 @dataclass(frozen=True)
 class NetworkSubject(Record):
-    """A network of this package, which is stored with its certificate.
+    """A network of pbgnet, which is stored with its certificate.
 
     Attributes
     ----------
     network, aggregation, prior, preprocessing, split
-        What it is and how it came about.
+        What it is and how it was made.
     empirical_risk, numerical_error : float
         Mean linear loss of the aggregate on the certified rows, as computed, and the proved bound on its
         distance from the exact one.
@@ -150,9 +149,9 @@ class NetworkSubject(Record):
     inputs : str
         Fingerprint of classes, feature names and preprocessor.
     row_fingerprints : str
-        Fingerprint of those of the rows of the table, which are stored with the model.
+        Fingerprint of the row fingerprints of the table, which are stored with the model.
     prior_margins : str or None
-        Fingerprint of the margins that something was chosen by, where they are stored with the model.
+        Fingerprint of the margins on which something was chosen, if they are stored with the model.
     """
 
     kind: ClassVar[str] = "network"
@@ -175,7 +174,7 @@ class NetworkSubject(Record):
 
 @dataclass(frozen=True)
 class ClassifierSubject(Record):
-    """A classifier of which nothing is known but what it answered.
+    """A classifier that is only known by its answers.
 
     Attributes
     ----------
@@ -193,7 +192,7 @@ class ClassifierSubject(Record):
 
 @dataclass(frozen=True)
 class CandidateRecord(Record):
-    """A classifier that could have been fitted, and how it did in cross-validation inside the prior rows.
+    """A classifier that could have been fitted, and its result in cross-validation within the prior rows.
 
     Attributes
     ----------
@@ -209,7 +208,7 @@ class CandidateRecord(Record):
 
 @dataclass(frozen=True)
 class FitRecord(Record):
-    """How a classifier came about on rows set apart; none of it is repeated, all of it is on trust.
+    """How a classifier was fitted on the prior rows; none of this is repeated, all of it is on trust.
 
     Attributes
     ----------

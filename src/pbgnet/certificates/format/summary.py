@@ -1,6 +1,6 @@
 """What is proved in plain words: one sentence, and a card for notebooks; the statement is the exact sentence.
 
-Neither is part of the file: they say no more than the statement does, and can be reworded at any time.
+Neither is part of the file: they say no more than the statement, and can be reworded at any time.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def summary(certificate: "Certificate") -> str:
-    """Say how often the classifier is wrong at most, how sure that is, and what it must be compared with."""
+    """Say how often the classifier is wrong at most, how sure that is, and what to compare it with."""
     majority = certificate.majority
     told = f"{_proved(certificate)} ({percent(certificate.confidence)} % confidence, {_rows(certificate)})"
     if classes := certificate.class_conditional:
@@ -61,7 +61,7 @@ def _rows(certificate: "Certificate") -> str:
 
 
 def certificate_card(certificate: "Certificate") -> "Card":
-    """Return what a notebook shows of a certificate."""
+    """Return what a notebook shows for a certificate."""
     from pbgnet.pages import Card  # loads the template engine, which only notebooks need
 
     useful = certificate.error_rate.value < 1 and certificate.beats_majority
@@ -115,7 +115,7 @@ def _facts(certificate: "Certificate") -> dict[str, str]:
 
 
 def _deployed(certificate: "Certificate") -> str:
-    """Say what answers, in a few words."""
+    """Say in a few words what answers."""
     subject = certificate.subject
     if isinstance(subject, NetworkSubject):
         sizes = subject.network

@@ -1,4 +1,4 @@
-"""Networks of this package: evaluated exactly, certified by the routes, and kept as models."""
+"""pbgnet's own networks: evaluated exactly, certified by the routes, and stored as models."""
 
 from pbgnet.certificates.network.certifying import certify_network, certify_prepared
 from pbgnet.certificates.network.evaluation import LARGEST_ERROR, TOLERANCE, Answers, certifiable, evaluate

@@ -61,8 +61,8 @@ def certify_network(
     Parameters
     ----------
     network : AggregatedNetwork
-        Posterior and prior, without replica axes; brought to float64 and the Fourier sum first, whatever
-        it was trained with.
+        Posterior and prior, without replica axes. It is converted to float64 and the Fourier sum first,
+        however it was trained.
     X : DataFrame, ndarray or scipy sparse matrix, shape (N, d)
         The whole table as the user has it.
     y : array_like, shape (N,) or (N, 1); or several labels as 0 and 1, shape (N, L)
@@ -70,67 +70,68 @@ def certify_network(
     classes : sequence of labels
         Two or more, in the order of the code; or the names of several labels, in the order of their columns.
     prior : PriorRecord
-        How the prior came about.
+        How the prior was made.
     prior_rows, certified_rows : array_like of int
-        Rows that the prior or the preprocessor was fitted on, and rows to certify. To be told apart without
-        looking at anything in the rows, neither features nor labels.
+        Rows on which the prior or the preprocessor was fitted, and rows to certify. Choose them without
+        looking at the content of the rows, neither features nor labels.
     code : str, array_like or Code, default="auto"
-        Which signs of the outputs stand for which class: a name in `pbgnet.networks.CODES`, or a matrix of
-        signs, one row per class and one column per output. For two classes -1 and 1 of the one output. To be
-        fixed without looking at the certified rows.
+        Which signs of the outputs mean which class: a name in `pbgnet.networks.CODES`, or a matrix of signs,
+        one row per class and one column per output. For two classes -1 and 1 of the only output. Fix it
+        without looking at the certified rows.
     feature_names : tuple of str, optional
-        The column names of X unless given.
+        By default the column names of X.
     preprocessor : TablePreprocessor, optional
-        Fitted on ``take_rows(X, prior_rows)`` alone; `verify` fits it again and compares. Of more than
-        2**18 prior rows, on those that `rows_to_fit` draws.
+        Fitted only on ``take_rows(X, prior_rows)``; `verify` fits it again and compares. With more than 2**18
+        prior rows, on those that `rows_to_fit` draws.
     preprocessing : PreprocessingRecord, optional
-        "inside" with a preprocessor and "none" without, unless given.
+        By default "inside" with a preprocessor and "none" without.
     split : SplitRecord, optional
-        How the prior rows were chosen: "given", or "none" if there are none, unless said. One that is
-        "drawn" is drawn again and compared. Only where it is "given" may rows be in neither part.
+        How the prior rows were chosen; by default "given", or "none" if there are none. A "drawn" split is
+        drawn again and compared. Only if it is "given" may rows be in neither part.
     confidence : float, default=0.95
-        Probability with which everything that is claimed holds, over the draw of the certified rows.
+        Probability with which all claims hold, over the draw of the certified rows.
     n_priors : int, default=1
         Number of priors that could have been chosen after looking at the certified rows.
     constant : {"maurer", "paper"}, default="maurer"
-        Of the kl theorem.
+        Constant of the kl theorem.
     certificate : {"seeger", "mixture", "vote", "held-out", "auto"}, default="seeger"
-        The route: the kl bound or Catoni's mixture on the linear loss, doubled for the error rate; the
-        error rate of the vote through several networks; the held-out count of errors of the prior's vote.
-        "auto" computes the last two at half of delta each and deploys what the smaller one speaks of
-        (without prior rows: the first two). What "vote" and the mixture need is chosen on the prior rows.
+        The route: the kl bound or Catoni's mixture on the linear loss, doubled for the error rate; the error
+        rate of the vote through several networks; or the held-out count of errors of the prior's vote. "auto"
+        computes the last two at half of delta each and deploys the one with the smaller bound (without prior
+        rows: the first two). Settings of "vote" and the mixture are chosen on the prior rows.
     class_conditional : bool, default=False
-        Also bound the error rate among the rows of each class, which shares delta.
+        Also bound the error rate in each class. All bounds then share delta.
     confusion : bool, default=False
-        Also bound how often the rows of each class are answered with each other class, and the error rate of
-        each class, all of which share delta; for the route "held-out".
+        Also bound how often each class is mistaken for each other class, and the error rate of each class.
+        All bounds then share delta. Requires "held-out".
     aggregation : {"fourier", "monte_carlo"}, default="fourier"
-        By sampling, the empirical risk is an average over n T draws, which pay half of delta; for one
+        With sampling, the empirical risk is an average over n T draws, which pay half of delta. Only for one
         hidden layer, and "seeger" or "mixture".
     n_samples, seed : int, optional
         T and the seed of "monte_carlo".
     per_label : bool, default=False
-        Of several labels, also bound the error rate of each, which shares delta; for the route "held-out".
+        With several labels, also bound the error rate of each. All bounds then share delta. Requires
+        "held-out".
     max_error, coverage : float, optional
-        Also certify a threshold from which rows are answered, so that at most this share of the answers is
-        wrong, or that about this share of rows is answered; which shares delta; for the route "held-out".
-        `CertifiedModel.predict_or_abstain` keeps to it.
+        Also certify a threshold above which rows are answered, so that at most this share of the answers is
+        wrong, or so that about this share of rows is answered. All bounds share delta. Requires "held-out".
+        `CertifiedModel.predict_or_abstain` applies the threshold.
     keep_prior : bool, default=False
-        Whether it was settled, before the certified rows were looked at, that the posterior is the prior as
-        it is; for the route "vote", which then goes through many more networks. Not for a posterior that was
-        trained on these rows and came out as the prior.
+        Whether it was decided, before looking at the certified rows, that the posterior is the prior. Only
+        for the route "vote", which then uses many more networks, and not for a posterior that was trained on
+        these rows and happens to equal the prior.
     groups : str, or array_like of shape (N,), optional
-        Also bound the error rate in each group, from above and from below, and the largest difference between
-        two groups, all of which share delta; for the route "held-out". See `certify`.
+        Also bound the error rate in each group, from above and below, and the largest difference between two
+        groups. All bounds share delta. Requires "held-out". See `certify`.
     prior_margins : array_like, optional
-        Margins `y G(x)` on prior rows that the prior was not trained on: a better guess of what is to
-        come than those on all prior rows, for what is chosen on them. They are saved with the model, so
-        that `verify` can choose again; where they come from it takes on trust.
+        Margins `y G(x)` on prior rows that the prior was not trained on. They predict future margins better
+        than those on all prior rows, and settings are chosen with them. They are saved with the model, so
+        that `verify` can repeat the choices; where they come from is taken on trust.
 
     Returns
     -------
     CertifiedModel
-        Its network is the prior where the certificate speaks of the prior's vote.
+        Its network is the prior if the certificate is about the prior's vote.
 
     Raises
     ------
@@ -139,7 +140,7 @@ def certify_network(
     DomainError
         If rows are left out of a split that was not given by the user.
     UncertifiedError
-        If the weights are so large that the outputs cannot be computed exactly enough.
+        If the weights are so large that the outputs cannot be computed accurately enough.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the certified rows say about a network: one function, used to issue and to verify."""
+"""What the certified rows say about a network: one function, for issuing and verifying."""
 
 import functools
 import math
@@ -30,7 +30,7 @@ TOLERANCE = DEFAULT_TOLERANCE[torch.float64]
 """Largest truncation error of a layer in a certificate."""
 
 LARGEST_ERROR = 1e-6
-"""Largest proved error of an output in a certificate; that of a network that was trained is below 1e-8."""
+"""Largest proved error of an output in a certificate; that of a trained network is below 1e-8."""
 
 # Rows are evaluated so many at a time, fewer where a layer would need more than WORKSPACE complex
 # numbers for them: it takes rows x neurons x nodes.
@@ -39,7 +39,7 @@ WORKSPACE = 2**23
 
 
 def certifiable(network: AggregatedNetwork) -> AggregatedNetwork:
-    """Return a copy of the network as certificates speak of it: float64, on the CPU, summed by Fourier."""
+    """Return a copy of the network in the form of certificates: float64, on the CPU, with the Fourier sum."""
     if not isinstance(network, AggregatedNetwork):
         raise DtypeError(f"Only an AggregatedNetwork can be certified, got {type(network).__name__}.")
     if network.architecture.replicas:
@@ -85,16 +85,16 @@ def outputs(network: AggregatedNetwork, x: Any) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The outputs of a network on rows with labels, how exact they are, and what follows from them.
+    """The outputs of a network on rows with labels, their accuracy, and what follows from them.
 
     Attributes
     ----------
     output : ndarray of float64, shape (n,), or (n, r) for r > 1 outputs
         The aggregate G, in [-1, 1].
     truth : ndarray of int64, shape (n,) or (n, L)
-        Places of the true labels among the classes; for several labels 0 and 1.
+        Class indices of the true labels; for several labels 0 and 1.
     code : Code or LabelCode
-        Which signs of the outputs stand for which class.
+        Which signs of the outputs mean which class.
     error : float
         Proved bound on the error of each output.
     divergence : float
@@ -111,11 +111,11 @@ class Answers:
     among: int | None = None
 
     def of_class(self, place: int) -> "Answers":
-        """Return those on rows of one class."""
+        """Return the answers on rows of one class."""
         return replace(self.of_rows(self.truth == place), among=place)
 
     def of_rows(self, rows: NDArray[np.bool_]) -> "Answers":
-        """Return those on some of the rows."""
+        """Return the answers on some of the rows."""
         return replace(self, output=self.output[rows], truth=self.truth[rows])
 
     @property
@@ -130,12 +130,12 @@ class Answers:
 
     @functools.cached_property
     def mean_agreement(self) -> NDArray[np.float64]:
-        """The same, a mean over outputs: the score of the class of each row."""
+        """The mean of these over outputs: the score of the class of each row."""
         return self.agreement if self.code.n_outputs == 1 else np.asarray(self.agreement.mean(axis=1))
 
     @property
     def margins(self) -> NDArray[np.float64]:
-        """What settings are chosen by: the mean agreement, shape (n,), or that of each label, (n, L)."""
+        """What settings are chosen with: the mean agreement, shape (n,), or that of each label, (n, L)."""
         return self.agreement if isinstance(self.code, LabelCode) else self.mean_agreement
 
     @property
@@ -162,16 +162,16 @@ class Answers:
 
     @property
     def distance(self) -> Fraction:
-        """The share of outputs in which the class of a row differs from any other, at least."""
+        """The smallest share of outputs in which the class of a row differs from another."""
         if isinstance(self.code, LabelCode):
-            return Fraction(1)  # a label is looked at through its own output alone
+            return Fraction(1)  # a label only depends on its own output
         if self.among is None:
             return self.code.distance
         return Fraction(int(self.code.nearest[self.among]), self.code.n_outputs)
 
     @functools.cached_property
     def measured(self) -> Measured:
-        """What routes look at; a row that the vote gets wrong on some computer counts as an error.
+        """What routes use; a row that the vote gets wrong on some computer counts as an error.
 
         The exact scores are within the proved error of what is computed here, and so is what another computer
         computes. The difference of two scores errs by twice as much, so that four times the error from here
@@ -197,7 +197,7 @@ class Answers:
 
     @functools.cached_property
     def measured_answers(self) -> Measured:
-        """What routes look at where only some rows are answered; scores err as leads do in `measured`."""
+        """What routes use if only some rows are answered; scores have the error of leads in `measured`."""
         return replace(self.measured, scores=self.sureness, score_error=4 * self.margin_error)
 
     @functools.cached_property
@@ -207,16 +207,16 @@ class Answers:
 
     @property
     def measured_labels(self) -> Measured:
-        """What routes look at for the Hamming loss of the votes; see `measured`."""
+        """What routes use for the Hamming loss of the votes; see `measured`."""
         return replace(self.measured, n_labels=1)
 
     @property
     def counted_labels(self) -> Measured:
-        """What routes look at that count wrong labels: their share in each row."""
+        """What routes that count wrong labels use: their share in each row."""
         return Measured(self.measured.wrong, self.wrong_labels.mean(axis=1), loss_error=2.0**-52)
 
     def of_label(self, place: int) -> Measured:
-        """Return what routes look at that count the errors of one label."""
+        """Return what routes that count the errors of one label use."""
         return Measured(self.wrong_labels[:, place])
 
     @property
@@ -236,7 +236,7 @@ class Answers:
 
     @property
     def n_ties(self) -> int:
-        """Number of rows that another machine might count, or answer, otherwise."""
+        """Number of rows that another machine might count, or answer, differently."""
         return int(np.sum(self.code.gaps(self.output) <= 8 * self.margin_error))
 
 
@@ -250,9 +250,9 @@ def evaluate(network: AggregatedNetwork, x: Any, truth: NDArray[np.int64], code:
     x : Tensor, ndarray or scipy sparse matrix, shape (n, d)
         Rows, preprocessed.
     truth : ndarray of int, shape (n,) or (n, L)
-        Places of the labels among the classes; for several labels 0 and 1.
+        Class indices of the labels; for several labels 0 and 1.
     code : Code or LabelCode
-        Which signs of the outputs stand for which class.
+        Which signs of the outputs mean which class.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def evaluate(network: AggregatedNetwork, x: Any, truth: NDArray[np.int64], code:
             f"The network has {network.architecture.n_outputs} outputs, but the code for {code.n_classes} "
             f"classes needs {code.n_outputs}."
         )
-    divergence = _divergence_ceiling(network)  # first: it says best what is wrong with absurd weights
+    divergence = _divergence_ceiling(network)  # first, because its message for absurd weights is best
     error = float(network.error_bound().max())  # at most 2, however large the weights
     return Answers(outputs(network, x).numpy(), true.astype(np.int64), code, error, divergence)
 
@@ -293,12 +293,12 @@ def prior_network(network: AggregatedNetwork) -> AggregatedNetwork:
 
 
 def is_prior(network: AggregatedNetwork) -> bool:
-    """Whether posterior and prior are the same, so that one evaluation tells of both."""
+    """Whether posterior and prior are the same, so that one evaluation is enough for both."""
     return all(torch.equal(w, u) for w, u in zip(network.weights, network.prior_weights, strict=True))
 
 
 def check_precise(answers: Answers) -> None:
-    """Raise `UncertifiedError` if the outputs are too inexact to say what the vote is."""
+    """Raise `UncertifiedError` if the outputs are not accurate enough to know the vote."""
     if not answers.error <= LARGEST_ERROR:
         raise UncertifiedError(
             f"The outputs are only accurate to {answers.error:.2g}, but a certificate needs {LARGEST_ERROR}: "
@@ -317,9 +317,9 @@ def row_count(x: Any) -> int:
 
 
 def _output(network: AggregatedNetwork, rows: PreparedRows) -> Tensor:
-    """Return G for rows that were checked when they were prepared; every layer would look at all its values.
+    """Return G for rows that were checked when prepared; otherwise every layer would check all its values.
 
-    What is no number in any layer, because of absurd weights, is none in the end.
+    NaN in any layer, because of absurd weights, leads to NaN in the output.
     """
     output = network.output(rows, validate_args=False)
     check_finite("The output of the network", output, "Its weights are too large, or not numbers.")
@@ -341,7 +341,7 @@ def _values_per_neuron(network: AggregatedNetwork) -> list[int]:
 
 
 def _multiplications(network: AggregatedNetwork) -> int:
-    """Return about how many an answer to one row takes."""
+    """Return the approximate number of operations of an answer to one row."""
     inputs = [layer.weight.shape[-1] for layer in network.layers]
     values = _values_per_neuron(network)
     return (network.architecture.n_members or 1) * sum(n * v for n, v in zip(inputs, values, strict=True))
@@ -360,7 +360,7 @@ def prepared(network: AggregatedNetwork, x: Any, start: int, stop: int) -> Prepa
 
 
 def _divergence_ceiling(network: AggregatedNetwork) -> float:
-    """Return the divergence rounded up: a sum of squares of n differences errs by less than n + 8 units."""
+    """Return the divergence rounded up: the error of a sum of n squared differences is below n + 8 units."""
     n_weights = sum(weight.numel() for weight in network.weights)
     value = float(network.divergence().detach())
     ceiling: float = value * (1.0 + (n_weights + 8) * 2.0**-52)

@@ -1,4 +1,4 @@
-"""Issuing the certificate of a network: its bounds on the certified rows, and all they rest on."""
+"""Issuing the certificate of a network: its bounds on the certified rows, and everything they depend on."""
 
 import datetime
 import platform
@@ -61,7 +61,7 @@ def issue_certificate(
     Returns
     -------
     Certificate
-        If it speaks of the prior's vote, the prior is what is deployed.
+        If it is about the prior's vote, the prior is what is deployed.
     Situation
         What the networks answered.
 
@@ -128,10 +128,10 @@ def situation_of(
     terms: Terms,
     prior_margins: ArrayLike | None = None,
 ) -> Situation:
-    """Compute what posterior and prior answer on certified rows, and the prior on prior rows if it learned.
+    """Compute the outputs of posterior and prior on certified rows, and of a learned prior on prior rows.
 
-    Margins given are those to choose by; without them, those on all prior rows are. These are better than
-    those to come, so that the choice is not the best one, and as valid.
+    Given margins are used for choices; without them, those on all prior rows are. These look better than
+    future ones, so the choice is not the best one, but equally valid.
     """
     before, code = prior_network(network), table.inputs.code
     margins = kept_margins(prior_margins, prior, table.split.prior_rows)
@@ -155,9 +155,9 @@ def situation_of(
 def prior_sureness(
     prior: AggregatedNetwork, table: PreparedTable, margins: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return how sure the prior is of prior rows; margins of a single output tell it but for their sign.
+    """Return how sure the prior is about prior rows; margins of a single output show it except for the sign.
 
-    They are best where they are those on rows that it was not trained on.
+    Best are margins on rows that it was not trained on.
     """
     if margins is not None:
         return np.abs(margins)
@@ -169,7 +169,7 @@ def prior_sureness(
 
 
 def majority_of(table: PreparedTable) -> MajorityAnswer:
-    """Count how often the most frequent answer of the prior rows errs on the certified ones."""
+    """Count how often the most frequent answer of the prior rows is wrong on the certified rows."""
     truth, split = table.truth, table.split
     return MajorityAnswer.counted(
         table.inputs.classes.names, truth[split.prior_rows], truth[split.certified_rows]
@@ -177,28 +177,28 @@ def majority_of(table: PreparedTable) -> MajorityAnswer:
 
 
 def classes_never_answered(table: PreparedTable, answers: Answers) -> tuple[str, ...]:
-    """Return the classes, or labels, of certified rows that the vote answers on none of them."""
+    """Return the classes, or labels, that occur in certified rows but are never answered."""
     names = table.inputs.classes.names
     return never_answered(names, answers.truth, answers.answered)
 
 
 def learned_from(prior: PriorRecord, prior_rows: NDArray[np.int64]) -> bool:
-    """Whether the prior rows can tell what to expect of a prior: not where it is random or zero."""
+    """Whether the prior rows say what to expect from a prior: not if it is random or zero."""
     return prior_rows.size > 0 and prior.how in ("pretrained", "given")
 
 
 def kept_margins(
     prior_margins: ArrayLike | None, prior: PriorRecord, prior_rows: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """Return the margins given, as they are kept; None where the prior rows tell nothing of the prior."""
+    """Return the given margins for storage; None if the prior rows say nothing about the prior."""
     return as_margins(prior_margins) if learned_from(prior, prior_rows) else None
 
 
 def prior_problem(prior: PriorRecord, n_prior_rows: int, terms: Terms) -> str:
     """Say what is impossible about a record of a prior, given the number of prior rows; "" if nothing.
 
-    Draws of the risk from the prior's own seed would be the numbers that its weights were made of, and the
-    bound on their mean needs draws that are independent of the network.
+    Draws of the risk from the prior's own seed would repeat the numbers that made its weights, but the bound
+    on their mean needs draws that are independent of the network.
     """
     check_kind("prior", prior, PriorRecord)
     name = f"A {prior.how!r} prior"
@@ -226,12 +226,12 @@ def prior_problem(prior: PriorRecord, n_prior_rows: int, terms: Terms) -> str:
 
 
 def software() -> Software:
-    """Return the software at work."""
+    """Return the software in use."""
     return Software(pbgnet.__version__, str(torch.__version__), np.__version__, platform.python_version())
 
 
 def now() -> str:
-    """Return the time, as certificates write it."""
+    """Return the time in the format of certificates."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,4 +1,4 @@
-"""A certified model: everything needed to predict, to save and to verify, and nothing of training."""
+"""A certified model: everything needed to predict, save and verify, and nothing from training."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,12 +37,12 @@ class CertifiedModel:
     split : Split
         Rows of the table given to fit.
     row_fingerprints : ndarray of uint64
-        Of each row of that table, so that no certificate is issued on one of them again.
+        For each row of that table, so that no certificate is issued on one of them again.
     prior_margins : array_like of float64 or None
-        Margins on prior rows that the prior was not trained on, of each label where there are several, where
-        something was chosen by them.
+        Margins on prior rows that the prior was not trained on, for each label if there are several, if
+        something was chosen with them.
     answers : Answers or None
-        What the network answered on the certified rows; known where it was certified, not saved.
+        The answers of the network on the certified rows; known after certifying, not saved.
 
     Examples
     --------
@@ -76,17 +76,17 @@ class CertifiedModel:
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The labels that are told apart, or the names of those that a row may have together."""
+        """The classes, or the names of the labels that a row may have together."""
         return self.inputs.classes.labels
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes by scikit-learn's name: those of the columns of `predict_proba`."""
+        """The classes, under scikit-learn's name: those of the columns of `predict_proba`."""
         return self.inputs.classes.array
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Columns of the table, where they have names."""
+        """Columns of the table, if they have names."""
         return self.inputs.feature_names
 
     @property
@@ -101,7 +101,7 @@ class CertifiedModel:
 
     @property
     def certified_rows(self) -> NDArray[np.int64]:
-        """Rows of the table that the certificate speaks of."""
+        """Rows of the table that the certificate is computed on."""
         return self.split.certified_rows
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -110,17 +110,17 @@ class CertifiedModel:
         Parameters
         ----------
         X : DataFrame, ndarray or scipy sparse matrix, shape (n, d)
-            Rows as they were given to fit.
+            Rows as they were passed to fit.
 
         Returns
         -------
         ndarray of float64, shape (n,), or (n, c) for c > 2 classes, or (n, L) for several labels
-            The vote answers with the class of the largest score; with each label above 0.
+            The vote answers with the class of the largest score; or with each label above 0.
         """
         return self.inputs.decisions(self.output(X))
 
     def output(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return what the network makes of rows: shape (n,), or (n, r) for r > 1 outputs."""
+        """Return the outputs of the network for rows: shape (n,), or (n, r) for r > 1 outputs."""
         features = self.inputs.features(X, self.network.architecture.n_features)
         return np.asarray(outputs(self.network, features).numpy())
 
@@ -131,24 +131,24 @@ class CertifiedModel:
     def predict_or_abstain(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the label of each row that the certificate lets the vote answer, and None for the others.
 
-        Rows are answered whose score, `|G|` for two classes and the lead over the next class for more, is at
-        least `certificate.threshold`. The array is one of objects, so that a row without an answer cannot be
-        taken for one that has it; `predict` answers all rows.
+        A row is answered if its score (`|G|` for two classes, the lead over the next class for more) is at
+        least `certificate.threshold`. The result is an array of objects, so that a row without an answer
+        cannot be mistaken for one with an answer; `predict` answers all rows.
 
         Raises
         ------
         OptionError
-            If no threshold was asked for.
+            If no threshold was requested.
         """
         return self.inputs.sure_answers(self.output(X), self.certificate.require_selection())
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return a share for each class, shape (n, c), in the order of `classes_`; not calibrated.
 
-        For two classes (1 - G) / 2 and (1 + G) / 2: so many of the networks drawn from the posterior answer
-        so; with two or more hidden layers, so many of the paper's tree networks, not of plain ones. For more,
-        softmax of the scores times a temperature that was chosen on the prior rows. For several labels
-        (1 + G) / 2 of each, shape (n, L).
+        For two classes (1 - G) / 2 and (1 + G) / 2: the share of networks drawn from the posterior that give
+        this answer; with two or more hidden layers these are the paper's tree networks, not plain ones. For
+        more classes, softmax of the scores times a temperature that was chosen on the prior rows. For several
+        labels (1 + G) / 2 of each, shape (n, L).
         """
         return self.inputs.shares(self.output(X))
 
@@ -198,14 +198,14 @@ class CertifiedModel:
         return self.certificate._repr_html_()
 
     def mismatch(self) -> str:
-        """Return where the model is not what its certificate speaks of; "" if it is.
+        """Say where the model does not match its certificate; "" if it does.
 
-        Whether the certificate is right needs the data, and `verify`.
+        Checking that the certificate is right needs the data, and `verify`.
         """
         return differences(self.stated_and_found())
 
     def require_own_certificate(self) -> None:
-        """Raise `UncertifiedError` unless the model is what its certificate speaks of."""
+        """Raise `UncertifiedError` unless the model matches its certificate."""
         if problem := self.mismatch():
             raise UncertifiedError(
                 f"The model does not match its certificate: {problem}. Load it again, or certify it "

@@ -13,7 +13,7 @@ from pbgnet.exceptions import UncertifiedError
 from pbgnet.networks import AggregatedNetwork, draw_signs
 from pbgnet.validation import positive_int
 
-# Rows drawn for at a time; another number would give other draws from the same seed.
+# Number of rows drawn for at a time; another number would give other draws from the same seed.
 ROWS_AT_A_TIME = 256
 
 
@@ -37,9 +37,9 @@ def draw_risk(network: AggregatedNetwork, x: Any, y: Tensor, terms: Terms) -> Sa
     Raises
     ------
     UncertifiedError
-        For more than one hidden layer: the neurons of a layer share their draws, so that the means
-        of the next one are dependent and the estimate is biased. Also without one, where there is
-        nothing to draw.
+        For more than one hidden layer: the neurons of a layer share their draws, so the means of the next one
+        are dependent and the estimate is biased. Also without a hidden layer, because there is nothing to
+        draw.
     """
     if network.architecture.n_members is not None:
         raise UncertifiedError(

@@ -1,7 +1,7 @@
-"""From what was asked to what is claimed: the routes, the choice between them, and its price.
+"""From what was requested to what is claimed: the routes, the choice between them, and its price.
 
-Everything that is chosen on the prior rows is free. Between two routes the certified rows may decide
-if each is computed at half of delta: then both hold together, whichever is taken.
+Everything chosen on the prior rows is free. The certified rows may decide between two routes if each is
+computed at half of delta: then both hold together, whichever is used.
 """
 
 from dataclasses import dataclass, replace
@@ -39,22 +39,22 @@ from pbgnet.networks import LabelCode
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """What networks answer, on the rows that matter.
+    """The answers of networks on the rows that matter.
 
     Attributes
     ----------
     posterior, prior : Answers
-        On the certified rows; the same object where the posterior is the prior.
+        On the certified rows; the same object if the posterior is the prior.
     classes : tuple of str
         As Python writes them; or the names of several labels.
     margins : ndarray or None
-        Of the prior on prior rows, to choose settings by; None where there are none to learn from.
+        Margins of the prior on prior rows, for choosing settings; None if there are none to learn from.
     sample : Sample or None
-        The posterior's risk from draws, where it is to be certified so.
+        The posterior's risk from draws, if that is certified.
     scores : ndarray or None
-        How sure the prior is on prior rows, to place thresholds by; None where all rows are answered.
+        How sure the prior is on prior rows, for placing thresholds; None if all rows are answered.
     groups : Groups or None
-        The group of each certified row, where groups are bounded apart.
+        The group of each certified row, if groups are bounded.
     """
 
     posterior: Answers
@@ -72,7 +72,7 @@ class Situation:
 
     @property
     def has_posterior(self) -> bool:
-        """Whether there is a posterior besides the prior: an ensemble has none."""
+        """Whether there is a posterior other than the prior: an ensemble has none."""
         return self.posterior is not self.prior
 
     def answers(self, predictor: str, event: Event = ANY_ERROR) -> Answers:
@@ -89,7 +89,7 @@ class Situation:
     def measured(
         self, predictor: str, quantity: str = ERROR_RATE, event: Event = ANY_ERROR, *, exact: bool = False
     ) -> Measured:
-        """Return the same as routes look at it; without the draws where it is to be exact.
+        """Return the same in the form that routes use; without the draws if it must be exact.
 
         The event may be an answer, or a label, that alone counts as an error.
         """
@@ -118,7 +118,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A route, the quantity and predictor it speaks of, and what it was told beforehand."""
+    """A route, the quantity and predictor it is about, and its settings."""
 
     predictor: str
     route: str
@@ -126,7 +126,7 @@ class Proposal:
     settings: Settings
 
     def beside(self, claimed: Claimed, foresight: Foresight) -> "Proposal":
-        """Return how something else is bounded, given that this is how the error rate over all rows is."""
+        """Return how something else is bounded, given how the error rate over all rows is bounded."""
         route = claimed.route_beside(self.route)
         settings = foresight.settings_of(ROUTES[route]) if claimed.quantity in SELECTIVE else self.settings
         return replace(self, quantity=claimed.quantity, route=route, settings=settings)
@@ -163,7 +163,7 @@ def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
 
 
 def decide(situation: Situation, terms: Terms) -> Decision:
-    """Compute the routes that were asked for, take the best, and set the others beside it."""
+    """Compute the requested routes, use the best, and list the others as alternatives."""
     terms.check_classes(situation.classes, situation.prior.truth)
     terms.check_groups(situation.groups)
     terms.check_posterior(situation.has_posterior)
@@ -205,16 +205,17 @@ def decide(situation: Situation, terms: Terms) -> Decision:
 
 
 def expected_divergence(keep_prior: bool) -> float:
-    """Return the divergence that settings are chosen for.
+    """Return the divergence for which settings are chosen.
 
-    Whoever has settled that the prior is kept as it is knows beforehand that there is none. A posterior that
-    was trained on the certified rows, and came out as the prior, is another matter: that is known from them.
+    If it was decided that the prior is kept as the posterior, it is known beforehand that there is none. A
+    posterior that was trained on the certified rows and happens to equal the prior is different: that is only
+    known from these rows.
     """
     return 0.0 if keep_prior else EXPECTED_DIVERGENCE
 
 
 def propose(name: str, foresight: Foresight, several_labels: bool = False) -> tuple[Proposal, ...]:
-    """Return what a candidate proposes to claim, that about the error rate last."""
+    """Return what a candidate proposes to claim, with the error rate last."""
     offers = candidates_of(several_labels)[name]
     votes = replace(foresight, of_votes=True)
     planned = (votes if offers[0].predictor == "prior's vote" else foresight).settings_of(
@@ -232,7 +233,7 @@ def propose(name: str, foresight: Foresight, several_labels: bool = False) -> tu
 
 
 def candidate_names(certificate: str, has_prior_rows: bool) -> tuple[str, ...]:
-    """Return the candidates that are looked at."""
+    """Return the candidates that are considered."""
     if certificate != "auto":
         return (certificate,)
     return ("vote", "held-out") if has_prior_rows else ("seeger", "mixture")
@@ -241,7 +242,7 @@ def candidate_names(certificate: str, has_prior_rows: bool) -> tuple[str, ...]:
 def chosen_on_prior_rows(
     certificate: str, foresight: Foresight, several_labels: bool = False
 ) -> tuple[str, ...]:
-    """Say what a certificate rests on and was chosen on the prior rows."""
+    """Say what was chosen on the prior rows for a certificate."""
     placed: tuple[str, ...] = ()
     if foresight.scores is not None:
         route = ROUTES[SELECTIVE[ANSWERED_ERROR_RATE]]
@@ -257,7 +258,7 @@ def chosen_on_prior_rows(
 
 
 def unions(terms: Terms, candidates: tuple[str, ...], wanted: Wanted) -> tuple[Union, ...]:
-    """Return what delta is divided for."""
+    """Return what delta is divided between."""
     paid = []
     if len(candidates) > 1:
         paid.append(Union(f"the certificate types considered ({' and '.join(candidates)})", len(candidates)))

@@ -1,4 +1,4 @@
-"""What is asked of a certificate: at which confidence, by which route, about which rates."""
+"""What is requested of a certificate: at which confidence, by which route, about which rates."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ FEWEST_OF_A_CLASS = 2
 
 @dataclass(frozen=True)
 class Terms:
-    """How a network is to be certified; see `certify_network` for the meaning of each.
+    """How to certify a network; see `certify_network` for the meaning of each.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Terms:
 
     @property
     def selective(self) -> bool:
-        """Whether only rows are answered of which the classifier is sure."""
+        """Whether the classifier only answers when it is sure."""
         return check_selection(self.max_error, self.coverage)
 
     @property
@@ -102,11 +102,11 @@ class Terms:
 
     @property
     def delta_per_prior(self) -> float:
-        """The share of it that each prior has."""
+        """The share of it for each prior."""
         return split_delta(self.delta, self.n_priors)
 
     def wanted(self, names: tuple[str, ...], several_labels: bool, groups: Groups | None) -> Wanted:
-        """Return what is to be claimed besides the error rate over all rows.
+        """Return what to claim besides the error rate over all rows.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Terms:
         )
 
     def check_groups(self, groups: Groups | None) -> None:
-        """Raise where groups are to be bounded apart, and the route cannot."""
+        """Raise an error if groups are to be bounded and the route cannot do it."""
         if groups is not None and self.certificate != "held-out":
             raise OptionError(
                 "groups needs certificate='held-out', because the errors in each group are counted; got "
@@ -136,21 +136,21 @@ class Terms:
             )
 
     def check_posterior(self, has_posterior: bool) -> None:
-        """Raise where the prior was to be kept as it is, and there is another posterior."""
+        """Raise an error if the prior was to be kept as the posterior, and there is another posterior."""
         if self.keep_prior and has_posterior:
             raise OptionError(
                 "keep_prior says that the posterior is the prior, but their weights differ; leave it out."
             )
 
     def check_classes(self, names: Sequence[str], truth: NDArray[np.int64]) -> None:
-        """Raise where classes or labels are to be bounded apart, and cannot be.
+        """Raise an error if classes or labels are to be bounded and cannot be.
 
         Parameters
         ----------
         names : sequence of str
             All classes, or labels.
         truth : ndarray of int, shape (n,), or (n, L) for several labels
-            The place among the classes of each certified row; or 1 for each label that it has.
+            The class index of each certified row; or 1 for each label that it has.
         """
         by_class, several_labels = self.class_conditional or self.confusion, truth.ndim == 2
         if several_labels and by_class:
@@ -182,7 +182,7 @@ def check_class_size(label: str, count: int) -> None:
 
 
 def delta_of(confidence: Any) -> float:
-    """Return 1 - confidence as the decimals read: 0.05 for 0.95, not 0.050000000000000044."""
+    """Return 1 - confidence with exact decimals: 0.05 for 0.95, not 0.050000000000000044."""
     if isinstance(confidence, bool) or not isinstance(confidence, Real):
         raise DtypeError(f"confidence must be a number such as 0.95, got {confidence!r:.60}.")
     try:

@@ -1,4 +1,4 @@
-"""Routes to a bound: each an object in a file of its own, all in one registry."""
+"""Routes to a bound: each an object in its own file, all in one registry."""
 
 from pbgnet.certificates.routes.base import (
     ACCURACY,

@@ -1,4 +1,4 @@
-"""Error rates of a classifier that answers only where it is sure, and how many rows it leaves unanswered."""
+"""Error rates of a classifier that only answers when it is sure, and how many rows it leaves unanswered."""
 
 from typing import ClassVar
 
@@ -28,14 +28,14 @@ from pbgnet.exceptions import DomainError
 
 
 class Selective(Route):
-    """What routes to a classifier that may abstain share: thresholds, counts, and how they are planned."""
+    """What routes for a classifier that may abstain share: thresholds, counts, and planning."""
 
     predictors = ("prior's vote", "classifier")
     evidence_type: ClassVar[type[Evidence]] = SelectionEvidence
     settings_type: ClassVar[type[Settings]] = SelectionSettings
 
     def plan(self, foresight: Foresight) -> SelectionSettings:
-        """Place the thresholds by the scores of prior rows, which are never negative."""
+        """Place the thresholds using the scores of prior rows, which are never negative."""
         if foresight.scores is None:
             raise DomainError("Thresholds are placed by scores of prior rows, and there are none.")
         if foresight.coverage is not None:
@@ -60,9 +60,9 @@ class Selective(Route):
 class FixedSequence(Selective):
     """Tests "the error rate among answered rows is above the target" from few answers to many.
 
-    What is proved is the target: the limit of Clopper and Pearson at a threshold that the walk has led to
-    would be chosen by the rows it is computed on. Without a target there is one threshold, settled
-    beforehand, and that limit is what is proved.
+    What is proved is the target: the Clopper-Pearson limit at the threshold where the walk ends would be
+    chosen by the rows it is computed on. Without a target there is one threshold, fixed beforehand, and its
+    limit is what is proved.
     """
 
     name = "fixed-sequence"
@@ -73,7 +73,7 @@ class FixedSequence(Selective):
     quantity = ANSWERED_ERROR_RATE
 
     def value(self, evidence: SelectionEvidence, settings: SelectionSettings, delta: float) -> float:
-        """Return the target if a threshold is certified, or the limit at the only one; else 1."""
+        """Return the target if a threshold is certified, or the limit at the only one; otherwise 1."""
         place = certified_place(evidence, settings, delta)
         if settings.target is not None:
             return 1.0 if place is None else settings.target
@@ -86,7 +86,7 @@ class FixedSequence(Selective):
 
 
 class UnansweredCount(Selective):
-    """How many rows are left unanswered, at whichever threshold is certified: all of them share delta."""
+    """How many rows are left unanswered, at whichever threshold is certified: all thresholds share delta."""
 
     name = "unanswered-count"
     summary = "the held-out count of rows left unanswered, at whichever threshold is certified"

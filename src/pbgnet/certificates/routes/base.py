@@ -1,9 +1,9 @@
 """What a route is: one argument that leads from rows to a proved bound.
 
-A route is an object with a name, what it bounds and of which predictors, what it is told beforehand
-(settings, planned on the prior rows), the evidence it takes from the certified rows, the value that evidence
-proves, and the words for it. It is registered in `registry`; issuing, `verify`, the report, the command line
-and the documentation read it from there. `conformance` tests that it keeps what it promises.
+A route is an object with a name, what it bounds and for which predictors, its settings (chosen on the prior
+rows), the evidence it takes from the certified rows, the value that this evidence proves, and words for it.
+It is registered in `registry`, where issuing, `verify`, the report, the command line and the documentation
+find it. `conformance` tests that it keeps its promises.
 """
 
 from abc import ABC, abstractmethod
@@ -20,16 +20,16 @@ from pbgnet.records import PositiveCount, Record
 LINEAR_LOSS = "linear loss"
 ERROR_RATE = "error rate"
 ACCURACY = "accuracy"
-"""The rate of right answers: an upper limit of it is a lower one of the error rate."""
+"""The rate of right answers: an upper limit of it gives a lower limit of the error rate."""
 HAMMING_LOSS = "hamming loss"
-"""The share of labels that are wrong, where a row has several."""
+"""The share of labels that are wrong, if a row has several."""
 ANSWERED_ERROR_RATE = "error rate of answered rows"
 UNANSWERED_RATE = "rate of unanswered rows"
-"""Of a classifier that answers only where it is sure."""
+"""Quantities of a classifier that only answers when it is sure."""
 
 
 COUNTED = (ERROR_RATE, ACCURACY, ANSWERED_ERROR_RATE, UNANSWERED_RATE)
-"""What is counted, row by row; all else is a loss with a mean."""
+"""Quantities that are counted, row by row; all others are losses with a mean."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Evidence(Record):
         return self
 
     def slack_of(self, name: str) -> float | None:
-        """Return by how much a number that raises the bound may be stated lower, besides rounding.
+        """Return by how much a number that raises the bound may be stated lower, in addition to rounding.
 
-        None for numbers of which a small difference either way is rounding.
+        None for numbers for which a small difference in either direction is rounding.
         """
         return None
 
@@ -62,36 +62,37 @@ class Settings(Record):
 
 
 EXPECTED_DIVERGENCE = 1.0
-"""Divergence of a posterior from a trained prior that settings are chosen for, in nats: fixed here because
-the posterior is trained on the certified rows. Measured on the paper's data: 0.1 to 2."""
+"""Divergence of a posterior from a trained prior for which settings are chosen, in nats. It is fixed here
+because the posterior is trained on the certified rows. Measured on the paper's data: 0.1 to 2.
+"""
 
 
 @dataclass(frozen=True)
 class Foresight:
-    """What may be known when settings are chosen: never anything of the certified rows.
+    """What may be known when settings are chosen: never anything about the certified rows.
 
     Attributes
     ----------
     n : int
         Number of rows to be certified.
     delta : float
-        Share of delta of the bound to come.
+        Share of delta of the future bound.
     margins : ndarray or None
-        Margins `y G(x)` of the prior on prior rows, in [-1, 1]; of several labels one each, shape (n, L).
-        None where there are none to learn from.
+        Margins `y G(x)` of the prior on prior rows, in [-1, 1]; for several labels one each, shape (n, L).
+        None if there are none to learn from.
     constant : str
-        Of the kl theorem, as asked for.
+        Of the kl theorem, as requested.
     distance : Fraction
-        The share of outputs in which two classes differ at least; 1 for two classes.
+        The smallest share of outputs in which two classes differ; 1 for two classes.
     of_votes : bool
-        Whether the losses to come are those of votes, 0 or 1 each, rather than of the aggregate.
+        Whether the future losses are those of votes, each 0 or 1, rather than of the aggregate.
     divergence : float
-        Of the posterior to come from its prior, as it is expected; 0 where it was settled that the prior is
-        the posterior.
+        Expected divergence of the posterior from its prior; 0 if it was decided that the prior is the
+        posterior.
     scores : ndarray or None
-        How sure the prior is on prior rows, where only some rows are to be answered; not negative.
+        How sure the prior is on prior rows, if only some rows are to be answered; not negative.
     max_error, coverage : float or None
-        What is asked of these: how often they may be wrong, or how many they should be.
+        What is requested for answered rows: how often they may be wrong, or how many there should be.
     """
 
     n: int
@@ -108,19 +109,19 @@ class Foresight:
 
     @property
     def learned(self) -> bool:
-        """Whether settings are chosen by rows, rather than fixed for all data."""
+        """Whether settings are chosen using rows, rather than fixed for all data."""
         return self.margins is not None
 
     @property
     def losses(self) -> NDArray[np.float64] | None:
-        """The loss of each prior row, a mean over its labels; None where there are none to learn from."""
+        """The loss of each prior row, a mean over its labels; None if there are none to learn from."""
         if self.margins is None:
             return None
         losses = (self.margins <= 0).astype(np.float64) if self.of_votes else (1.0 - self.margins) / 2.0
         return losses if losses.ndim == 1 else np.asarray(losses.mean(axis=1))
 
     def settings_of(self, route: "Route") -> Any:
-        """Plan a route, once: the same settings are asked for many times, and some take a while."""
+        """Plan a route, once: the same settings are requested many times, and some take a while."""
         key = (
             route.name,
             self.n,
@@ -148,20 +149,20 @@ class Route(ABC):
     quantity: ClassVar[str]
     """What it bounds: `ERROR_RATE`, `ACCURACY` or `LINEAR_LOSS`."""
     predictors: ClassVar[tuple[str, ...]]
-    """Of what; a count needs a predictor that was fixed beforehand."""
+    """For which predictors; a count needs one that was fixed beforehand."""
     hamming_loss_of: ClassVar[tuple[str, ...]] = ()
-    """Predictors of several labels of which it bounds the share of wrong ones as well."""
+    """Predictors of several labels for which it also bounds the share of wrong labels."""
     any_loss_of: ClassVar[str | None] = None
-    """A predictor of which any loss in [0, 1] can be bounded, not the linear one alone."""
+    """A predictor for which any loss in [0, 1] can be bounded, not only the linear one."""
     evidence_type: ClassVar[type[Evidence]]
     settings_type: ClassVar[type[Settings]] = Settings
 
     def plan(self, foresight: Foresight) -> Any:
-        """Choose the settings, on the prior rows where there are some."""
+        """Choose the settings, on the prior rows if there are any."""
         return self.settings_type()
 
     def chosen(self, settings: Any) -> tuple[str, ...]:
-        """Say what of the settings the prior rows chose."""
+        """Say which settings were chosen on the prior rows."""
         return ()
 
     @abstractmethod
@@ -177,7 +178,7 @@ class Route(ABC):
         """Return a few words for a person, as in the report."""
 
     def bounds(self, quantity: str, predictor: str) -> bool:
-        """Whether it can bound this quantity of this predictor."""
+        """Whether it can bound this quantity for this predictor."""
         if predictor == self.any_loss_of:
             return quantity not in COUNTED
         if quantity == HAMMING_LOSS:

@@ -14,21 +14,21 @@ Share = Annotated[float, Limits(low=0.0, high=1.0, open_low=True)]
 
 @dataclass(frozen=True)
 class BettingSettings(Settings):
-    """The bets, shares of the capital; each begins with as much of it as the others."""
+    """The bets, shares of the capital; all begin with the same capital."""
 
     bets: Annotated[tuple[Share, ...], Limits(longest=1024)]
 
 
 @dataclass(frozen=True)
 class BettingEvidence(MeanEvidence):
-    """Which mean the bets refute, and what they have made of a capital of 1 by then.
+    """Which mean the bets refute, and what they have then made of a capital of 1.
 
     Attributes
     ----------
     n, empirical_risk, numerical_error
         Rows, their mean loss as computed, and the proved bound on its error.
     refuted_mean : float
-        The smallest mean that is refuted; 1 where none is.
+        The smallest mean that is refuted; 1 if none is.
     log_capital : float
         Logarithm of the capital if that were the mean, rounded down.
     """
@@ -37,12 +37,12 @@ class BettingEvidence(MeanEvidence):
     log_capital: float
 
     def slack_of(self, name: str) -> float | None:
-        """The mean moves with the losses, each of which has the error of their mean at most."""
+        """The mean moves with the losses, whose errors are at most the error of their mean."""
         return 2.0 * self.numerical_error if name == "refuted_mean" else None
 
 
 class Betting(Route):
-    """A capital that grows by 1 / delta is as unlikely as delta, so the mean at which it would is refuted."""
+    """A capital that grows by 1 / delta has probability at most delta, so such a mean is refuted."""
 
     name = "betting"
     summary = "the held-out mean loss of a predictor that was fixed in advance, by betting against it"
@@ -54,7 +54,7 @@ class Betting(Route):
     settings_type: ClassVar[type[Settings]] = BettingSettings
 
     def plan(self, foresight: Foresight) -> BettingSettings:
-        """Choose bets around the best one for the losses on prior rows; wide ones where there are none."""
+        """Choose bets around the best one for the losses on prior rows; a wide grid if there are none."""
         grid = betting_grid(foresight.losses, foresight.n, foresight.delta)
         return BettingSettings(tuple(grid.tolist()))
 

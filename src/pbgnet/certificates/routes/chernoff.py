@@ -1,4 +1,4 @@
-"""The held-out mean of a loss in [0, 1]: the kl (Chernoff) bound, which is for any values of the loss."""
+"""The held-out mean of a loss in [0, 1]: the kl (Chernoff) bound, valid for any values of the loss."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -29,16 +29,16 @@ from pbgnet.records import (
 )
 
 LOSS_QUANTITY = "linear loss|brier loss|loss '(?!(?:linear|brier)')[A-Za-z_][A-Za-z0-9_]{0,79}'"
-"""What a bound may speak of besides the error rate: a loss in [0, 1], perhaps a function of the user's.
+"""What a bound may be about besides the error rate: a loss in [0, 1], possibly a function of the user.
 
-Such a function has another name than those losses that we define.
+Such a function has a different name from the losses defined here.
 """
 
 QUANTITIES = "|".join((ERROR_RATE, ACCURACY, HAMMING_LOSS, ANSWERED_ERROR_RATE, UNANSWERED_RATE))
-"""All else that it may speak of."""
+"""All other quantities."""
 
 MOST_CLAIMS = 2**16
-"""A certificate may hold so many: all pairs of 255 classes. No file can make `verify` work through more."""
+"""Most claims of a certificate: all pairs of 255 classes. It keeps a file from overloading `verify`."""
 
 PREDICTORS = (
     "vote",
@@ -49,7 +49,7 @@ PREDICTORS = (
     "discarded aggregate",
     "classifier",
 )
-"""Of the network that is deployed; of its prior; of a posterior that was trained and not kept; any other."""
+"""The deployed network; its prior; a posterior that was trained but not kept; any other classifier."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Claim(Record):
     Attributes
     ----------
     quantity : str
-        "error rate", for several labels that of rows with any wrong one; "accuracy", that of all other rows;
-        "hamming loss", the share of wrong labels; "linear loss", "brier loss", or "loss" and the name of the
-        user's function in quotes; of a classifier that answers only where it is sure, "error rate of
+        "error rate", for several labels that of rows with any wrong label; "accuracy", the rate of all other
+        rows; "hamming loss", the share of wrong labels; "linear loss", "brier loss", or "loss" and the name
+        of the user's function in quotes; for a classifier that only answers when it is sure, "error rate of
         answered rows" and "rate of unanswered rows".
     predictor : str
         One of `PREDICTORS`.
@@ -70,11 +70,11 @@ class Claim(Record):
     value : float
         The bound.
     delta : float
-        Share of the failure probability it was computed with.
+        Share of the failure probability that it was computed with.
     evidence, settings
-        What it was computed from, and what was settled beforehand; their kinds are the route's.
+        What it was computed from, and what was fixed beforehand; their kinds depend on the route.
     given_class : str or None
-        Only rows whose label is this one (as Python writes it) are meant; None for all rows.
+        Only rows with this label (as Python writes it) are meant; None for all rows.
     answered : str or None
         Only answers with this class count as errors, as in a cell of the confusion matrix; None for all.
     label : str or None
@@ -128,7 +128,7 @@ class Claim(Record):
 
     @property
     def overall(self) -> bool:
-        """Whether it speaks of all rows and all labels."""
+        """Whether it is about all rows and all labels."""
         return self.event == ANY_ERROR
 
     @property
@@ -143,10 +143,10 @@ class Claim(Record):
 
     @property
     def words(self) -> str:
-        """A few words for the route and the predictor it speaks of."""
+        """A few words for the route and the predictor it is about."""
         name = self.argument.words(self.settings)
         factor = 2 * getattr(self.evidence, "n_labels", 1) / getattr(self.evidence, "distance", 1)
-        if self.route == "doubled" and factor > 2:  # of more classes than two, or of any of several labels
+        if self.route == "doubled" and factor > 2:  # for more than two classes, or for any of several labels
             name = name.replace("twice", f"{float(factor):.3g} times")
         if self.predictor.startswith("prior's"):
             return f"{name}, prior alone"
@@ -154,16 +154,16 @@ class Claim(Record):
 
     @property
     def discarded(self) -> bool:
-        """Whether it speaks of a posterior that was not kept."""
+        """Whether it is about a posterior that was not kept."""
         return self.predictor.startswith("discarded")
 
     @property
     def empirical_risk(self) -> float:
-        """The mean loss, or share of errors, on the rows: every kind of evidence tells it."""
+        """The mean loss, or share of errors, on the rows, which every kind of evidence contains."""
         return float(getattr(self.evidence, "empirical_risk"))  # noqa: B009
 
     def recomputed(self) -> "Claim":
-        """Return the claim with the value that evidence, settings and delta give."""
+        """Return the claim with the value that follows from evidence, settings and delta."""
         return replace(self, value=self.argument.value(self.evidence, self.settings, self.delta))
 
     def at(self, delta: float) -> "Claim":
@@ -172,7 +172,7 @@ class Claim(Record):
 
     @classmethod
     def from_dict(cls, data: object, where: str = "") -> Self:
-        """Read a claim, evidence and settings as those of its route; see `Record.from_dict`."""
+        """Read a claim, with evidence and settings of the kinds of its route; see `Record.from_dict`."""
         route = data.get("route") if isinstance(data, dict) else None
         if route is not None and (not isinstance(route, str) or route not in ROUTES):
             raise DamagedFileError(
@@ -182,7 +182,7 @@ class Claim(Record):
 
     @classmethod
     def hints_for(cls, data: object) -> dict[str, Any]:
-        """Read evidence and settings as those of the route."""
+        """Read evidence and settings as the kinds of the route."""
         name = data.get("route") if isinstance(data, dict) else None
         hints = super().hints_for(data)
         if name is None:
@@ -207,7 +207,7 @@ class Claim(Record):
 
 
 class Event(NamedTuple):
-    """What counts as an error: any wrong answer, perhaps to rows of a class or group; one answer; a label."""
+    """What counts as an error: any wrong answer, possibly only for a class or group; one answer; a label."""
 
     given_class: str | None = None
     answered: str | None = None
@@ -216,7 +216,7 @@ class Event(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Of which rows and errors it speaks, to follow the name of a quantity; "" for all."""
+        """Which rows and errors it is about, to follow the name of a quantity; "" for all."""
         return (
             ("" if self.given_class is None else f" in class {self.given_class}")
             + ("" if self.answered is None else f", answered {self.answered}")
@@ -230,9 +230,9 @@ ANY_ERROR = Event()
 
 
 def balanced_bound(claims: Iterable[Claim]) -> float | None:
-    """Return the mean of the bounds on the classes, rounded up; None where no class is bounded apart.
+    """Return the mean of the bounds on the classes, rounded up; None if no class has a bound.
 
-    Where all of them hold, so does this one on the mean of the error rates: it needs no share of delta.
+    If all of them hold, so does this bound on the mean of the error rates: it needs no share of delta.
 
     Examples
     --------
@@ -251,8 +251,8 @@ def balanced_bound(claims: Iterable[Claim]) -> float | None:
 def largest_difference(claims: Iterable[Claim]) -> float | None:
     """Return a bound on the largest difference between the error rates of two groups, rounded up.
 
-    The largest of the upper limit of one group less the lower limit of another. Where all limits hold, so
-    does this one: it needs no share of delta. None where no two groups are bounded apart.
+    The largest difference between the upper limit of one group and the lower limit of another. If all limits
+    hold, so does this one: it needs no share of delta. None if no two groups have limits.
 
     Examples
     --------
@@ -296,13 +296,13 @@ def make_claim(
     measured : Measured
         On the certified rows, or on those of one class.
     settings : Settings, optional
-        What was settled beforehand; none unless given.
+        What was fixed beforehand; by default nothing.
     delta : float
         The share of the failure probability.
     quantity : str, optional
-        What the route bounds, unless given.
+        By default what the route bounds.
     event : Event, optional
-        What counts as an error; any, on all rows, unless given.
+        What counts as an error; by default any, on all rows.
 
     Examples
     --------

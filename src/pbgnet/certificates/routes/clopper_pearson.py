@@ -1,4 +1,4 @@
-"""The held-out count of errors: the limits of Clopper and Pearson, from above and from below."""
+"""The held-out count of errors: the Clopper-Pearson limits, from above and from below."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +28,7 @@ class CountEvidence(Evidence):
 
 
 class ClopperPearson(Route):
-    """Exact, and the best that can be said from a count; for a predictor fixed without the rows."""
+    """Exact, and the best possible from a count; for a predictor fixed without the rows."""
 
     name = "clopper-pearson"
     summary = "the held-out count of errors of a predictor that was fixed in advance"
@@ -52,7 +52,7 @@ class ClopperPearson(Route):
 class ClopperPearsonLower(ClopperPearson):
     """The same count from below: an upper limit of the rate of right answers, which is 1 less the error rate.
 
-    Only rows that are surely wrong count as errors here.
+    Only rows that are certainly wrong count as errors here.
     """
 
     name = "clopper-pearson-lower"
@@ -60,7 +60,7 @@ class ClopperPearsonLower(ClopperPearson):
     quantity = ACCURACY
 
     def evidence(self, measured: Measured, settings: Settings, delta: float) -> CountEvidence:
-        """Count the errors that are sure."""
+        """Count the certain errors."""
         return CountEvidence(measured.n, measured.n_sure_errors)
 
     def value(self, evidence: CountEvidence, settings: Settings, delta: float) -> float:

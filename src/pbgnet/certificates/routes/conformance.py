@@ -1,4 +1,4 @@
-"""The tests every route has to pass; needs pytest (``pip install pbgnet[test]``).
+"""The tests that every route must pass; needs pytest (``pip install pbgnet[test]``).
 
 Derive a test class, and pytest runs the suite on the new route::
 
@@ -11,11 +11,11 @@ Derive a test class, and pytest runs the suite on the new route::
 
         def slack(self, value, evidence, settings, delta): ...
 
-It simulates worlds whose risks are known and counts how often the bound is wrong; compares it, rounded
-outward, with the exact one (`slack`); sees that it grows with the loss and with the confidence, that settings
-are chosen without the certified rows, that a claim survives JSON and is recomputed from it. What a route
-bounds is read from the route: one for a posterior is tried with the posterior that does best on the
-rows for its distance from the prior, one for a predictor that was fixed beforehand with the prior.
+It simulates data with known risks and counts how often the bound is wrong. It compares the bound, rounded
+outward, with the exact one (`slack`), and checks that it grows with the loss and with the confidence, that
+settings are chosen without the certified rows, and that a claim survives JSON and can be recomputed from it.
+A route for a posterior is tested with the posterior that does best on the rows for its distance from the
+prior; a route for a predictor that was fixed beforehand is tested with the prior.
 """
 
 import json
@@ -46,14 +46,14 @@ POSTERIORS = [PRIOR + step for step in 0.8 * np.array([[i, j] for i in (-1, 0, 1
 
 @dataclass(frozen=True)
 class World:
-    """Points of the plane with labels, some of them turned at random; a linear network answers on them.
+    """Points of the plane with labels, some of them flipped at random; a linear network answers on them.
 
     Attributes
     ----------
     noise : float
-        Share of labels turned.
+        Share of labels that are flipped.
     scale : float
-        Of the weights: large ones make losses of 0 and 1, small ones losses in between.
+        Scale of the weights: large ones give losses of 0 and 1, small ones losses in between.
     """
 
     noise: float
@@ -73,7 +73,7 @@ class World:
     def measure(
         self, weight: NDArray[np.float64], rows: NDArray[np.float64], labels: NDArray[np.float64]
     ) -> Measured:
-        """Return what a route may look at, of a network whose prior is `PRIOR`."""
+        """Return what a route may use, for a network whose prior is `PRIOR`."""
         margins = labels * self.outputs(weight, rows)
         distance = self.scale * (weight - PRIOR)
         return Measured(
@@ -86,7 +86,7 @@ class World:
     def compare(
         self, rows: NDArray[np.float64], labels: NDArray[np.float64], bound: float | None
     ) -> Measured:
-        """Return the same of another network, where it differs from the vote of the prior."""
+        """Return the same for another network, where it differs from the vote of the prior."""
         differ = self.outputs(PRIOR, rows) * self.outputs(OTHER, rows) <= 0
         return replace(self.measure(OTHER, rows, labels), wrong=differ, reference_bound=bound)
 
@@ -100,7 +100,7 @@ class RouteConformance(ABC):
     n_rows: int = 40
     n_repetitions: int = 150
     tightness: float = 1e-5
-    """The bound may be so much larger than the exact one, relatively, for the sake of rounding."""
+    """How much larger than the exact bound the bound may be, relatively, because of rounding."""
 
     @abstractmethod
     def make(self) -> Route:
@@ -108,19 +108,19 @@ class RouteConformance(ABC):
 
     @abstractmethod
     def slack(self, value: float, evidence: Any, settings: Any, delta: float) -> Any:
-        """Return, in high precision, by how much a value is more than the evidence proves.
+        """Return, in high precision, by how much a value exceeds what the evidence proves.
 
         Any function of the value that grows with it and is 0 at the exact bound, such as
         ``n * kl(risk, value) - log(1 / delta)``.
         """
 
     def foresee(self, world: World, n: int, delta: float, rng: np.random.Generator) -> Foresight:
-        """Return what the prior rows tell."""
+        """Return what the prior rows say."""
         rows, labels = world.draw(60, rng)
         return Foresight(n, delta, labels * world.outputs(PRIOR, rows))
 
     def plan(self, foresight: Foresight) -> Any:
-        """Plan the settings; a route that takes those of another overrides this."""
+        """Plan the settings; a route that uses those of another overrides this."""
         return self.make().plan(foresight)
 
     def measure(self, world: World, n: int, rng: np.random.Generator, weight: Any = PRIOR) -> Measured:
@@ -176,7 +176,7 @@ class RouteConformance(ABC):
     @pytest.mark.parametrize("delta", [1e-6, 0.05, 0.5])
     @pytest.mark.parametrize("n", [1, 40, 1000])
     def test_it_is_rounded_outward_and_tight(self, n: int, delta: float) -> None:
-        """Never below the exact bound, and above it by rounding only."""
+        """Never below the exact bound, and above it only by rounding."""
         rng, route = np.random.default_rng(n), self.make()
         for world in WORLDS:
             settings = self.plan(self.foresee(world, n, delta, rng))
@@ -222,7 +222,7 @@ class RouteConformance(ABC):
     # ----- what it is told, and what it tells ------------------------------------------------------
 
     def test_settings_are_chosen_without_the_certified_rows(self) -> None:
-        """A plan is the same before and after rows were seen, and a bound is computed by it alone."""
+        """A plan is the same before and after rows were seen, and a bound is computed with it only."""
         rng, world, route = np.random.default_rng(5), WORLDS[2], self.make()
         foresight = self.foresee(world, self.n_rows, DELTA, rng)
         before = self.plan(foresight)
@@ -234,7 +234,7 @@ class RouteConformance(ABC):
 
     @pytest.mark.parametrize("learned", [True, False])
     def test_a_claim_survives_json_and_is_recomputed(self, learned: bool) -> None:
-        """Read back it is the same, its value follows from it, and a smaller value does not."""
+        """Read back, it is the same; its value follows from it, and a smaller value does not."""
         rng, world, route = np.random.default_rng(6), WORLDS[1], self.make()
         foresight = self.foresee(world, self.n_rows, DELTA, rng)
         if not learned:
@@ -247,7 +247,7 @@ class RouteConformance(ABC):
         assert type(again.evidence) is route.evidence_type
 
     def test_it_is_registered_and_has_words(self) -> None:
-        """The registry holds it by its name; it can say what it is."""
+        """The registry has it under its name, and it can describe itself."""
         route = self.make()
         assert type(ROUTES[route.name]) is type(route)
         assert route.summary
@@ -256,7 +256,7 @@ class RouteConformance(ABC):
             assert route.words(self.plan(foresight))
 
     def test_it_refuses_what_was_not_measured(self) -> None:
-        """A count alone is not enough for a route that needs losses or margins."""
+        """A count is not enough for a route that needs losses or margins."""
         route, settings = self.make(), self.plan(Foresight(5, DELTA))
         measured = Measured(np.zeros(5, dtype=bool))
         if route.evidence_type is CountEvidence:
@@ -267,7 +267,7 @@ class RouteConformance(ABC):
 
 
 def _worse(measured: Measured, row: int, wrong: bool) -> Measured:
-    """Return the same with one row as wrong, or as right, as can be."""
+    """Return the same with one row as wrong, or as right, as possible."""
     assert measured.losses is not None
     assert measured.margins is not None
     errors, losses, margins = measured.wrong.copy(), measured.losses.copy(), measured.margins.copy()
@@ -276,5 +276,5 @@ def _worse(measured: Measured, row: int, wrong: bool) -> Measured:
 
 
 def _promise(measured: Measured) -> float:
-    """Return about what a PAC-Bayes bound would be: small where a posterior looks best on the rows."""
+    """Return the approximate PAC-Bayes bound: small where a posterior looks best on the rows."""
     return measured.mean_loss()[0] + float(np.sqrt((measured.divergence or 0.0) / (2 * measured.n)))

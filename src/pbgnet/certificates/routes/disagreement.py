@@ -1,4 +1,4 @@
-"""The error rate of another classifier, through how often it disagrees with a certified vote."""
+"""The error rate of another classifier, from how often it disagrees with a certified vote."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,12 +18,12 @@ class DisagreementEvidence(CountEvidence):
     reference_bound: Probability
 
     def slack_of(self, name: str) -> float | None:
-        """The bound that is leant on may not be stated lower."""
+        """The bound it builds on may not be stated lower."""
         return 0.0 if name == "reference_bound" else None
 
 
 class Disagreement(Route):
-    """`R(f) <= R(vote) + P(f and vote differ)`, the second by a count on rows without labels."""
+    """`R(f) <= R(vote) + P(f and vote differ)`, the second from a count on rows without labels."""
 
     name = "disagreement"
     summary = "the bound of a certified vote, plus a count of the rows on which another classifier differs"

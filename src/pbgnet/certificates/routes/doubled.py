@@ -17,12 +17,12 @@ from pbgnet.certificates.routes.pac_bayes import (
 
 
 class Doubled(Route):
-    """Where the vote errs, its linear loss is at least D/2, which is 1/2 for two classes.
+    """Where the vote is wrong, its linear loss is at least D/2, which is 1/2 for two classes.
 
-    Of several labels each has a vote, so that the same bounds their Hamming loss, and L times it the rows
-    with any wrong label.
+    With several labels, each has a vote, so the same bounds their Hamming loss, and L times it the share of
+    rows with any wrong label.
 
-    It takes the settings of the bound it doubles.
+    It uses the settings of the bound it doubles.
     """
 
     name = "doubled"
@@ -34,11 +34,11 @@ class Doubled(Route):
     settings_type: ClassVar[type[Settings]] = LossSettings
 
     def evidence(self, measured: Measured, settings: LossSettings, delta: float) -> PosteriorEvidence:
-        """Take the mean linear loss, the divergence, and how exact the vote is."""
+        """Take the mean linear loss, the divergence, and the accuracy of the vote."""
         return posterior_evidence(measured, delta, of_vote=True)
 
     def value(self, evidence: PosteriorEvidence, settings: LossSettings, delta: float) -> float:
-        """Divide the bound on the loss by what an error costs at least."""
+        """Divide the bound on the loss by the smallest loss of an error."""
         loss = np.float64(loss_bound(evidence, settings, delta))
         rate = divide_up(loss, vote_quantile(1, 0, evidence.margin_error, evidence.distance))
         return over_all_labels(float(rate), evidence)

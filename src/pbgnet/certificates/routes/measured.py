@@ -1,4 +1,4 @@
-"""What was measured on some rows, of whatever predictor: all that routes may look at."""
+"""What was measured on some rows, for any predictor: all that routes may use."""
 
 import math
 from dataclasses import dataclass, replace
@@ -43,19 +43,19 @@ class Measured:
     divergence : float or None
         KL(posterior || prior) of one network, rounded up.
     sample : Sample or None
-        The mean loss from draws, where it is to be certified so.
+        The mean loss from draws, if that is certified.
     reference_bound : float or None
         Bound on the error rate of the other predictor of a disagreement.
     distance : Fraction
-        The share of outputs in which the class of a row differs from any other, at least; 1 for two classes.
+        The smallest share of outputs in which the class of a row differs from another; 1 for two classes.
     surely_wrong : ndarray of bool, shape (n,), or None
-        Rows that are wrong whatever the proved error; the same as `wrong` where it is None.
+        Rows that are wrong whatever the proved error; None means the same as `wrong`.
     n_labels : int
-        Where rows with any wrong label count, of how many each has; 1 otherwise.
+        If rows with any wrong label count, the number of labels; otherwise 1.
     scores : ndarray of float64, shape (n,), or None
-        How sure the predictor is of each row, where it answers only some of them.
+        How sure the predictor is about each row, if it only answers some of them.
     score_error : float
-        Proved bound on the distance of a score from what another computer finds.
+        Proved bound on the difference between a score and the result of another computer.
     """
 
     wrong: NDArray[np.bool_]
@@ -84,7 +84,7 @@ class Measured:
 
     @property
     def n_sure_errors(self) -> int:
-        """Number of rows that are wrong whatever the proved error: what a lower limit may count."""
+        """Number of rows that are wrong whatever the proved error, which a lower limit may count."""
         return self.n_errors if self.surely_wrong is None else int(self.surely_wrong.sum())
 
     def among(self, rows: NDArray[Any]) -> "Measured":
@@ -99,7 +99,7 @@ class Measured:
         )
 
     def require_losses(self) -> NDArray[np.float64]:
-        """Return the losses, or say that there are none."""
+        """Return the losses, or raise an error if there are none."""
         if self.losses is None:
             raise DomainError("This route bounds a loss, but no losses were measured.")
         return self.losses
@@ -110,10 +110,10 @@ class Measured:
 
 
 def mean_loss(losses: NDArray[np.float64]) -> float:
-    """Return the mean from an exactly rounded sum: it does not depend on the order of the rows."""
+    """Return the mean from an exactly rounded sum, which does not depend on the order of the rows."""
     return exact_sum(losses) / losses.size
 
 
 def risk_ceiling(risk: float, numerical_error: float) -> float:
-    """Return a number the exact empirical risk is at most, given the computed one and its error."""
+    """Return an upper limit of the exact empirical risk, given the computed one and its error."""
     return min(1.0, math.nextafter(risk + numerical_error, 2.0))

@@ -14,7 +14,7 @@ from pbgnet.records import Limits, NonNegative, OpenProbability, Positive, Posit
 
 @dataclass(frozen=True)
 class PosteriorEvidence(Evidence):
-    """A mean loss of the posterior, and how far it is from the prior.
+    """A mean loss of the posterior, and its divergence from the prior.
 
     Attributes
     ----------
@@ -26,16 +26,16 @@ class PosteriorEvidence(Evidence):
     divergence : float
         KL(posterior || prior) of one network, rounded up.
     margin_error : float
-        Proved bound on the error of an output of the deployed vote, near 0 of which it may answer
-        otherwise than the exact one; 0 where the bound speaks of the loss alone.
+        Proved bound on the error of an output of the deployed vote; near 0 its answer may differ from the
+        exact one. 0 if the bound is only about the loss.
     differing, of_outputs : int
-        The share of outputs in which the class of a row differs from any other, at least, in lowest terms; 1
-        of 1 for two classes, for labels, and where the bound speaks of the loss alone.
+        The smallest share of outputs in which the class of a row differs from another, in lowest terms; 1 of
+        1 for two classes, for labels, and if the bound is only about the loss.
     n_labels : int
-        Where rows with any wrong label count, of how many each has: a row with one is wrong in such a share
-        of them at least. 1 otherwise.
+        If rows with any wrong label count, the number of labels: a wrong row is wrong in at least one of
+        them. Otherwise 1.
     n_draws : int or None
-        Number of independent draws the risk was estimated from; None where it was computed.
+        Number of independent draws from which the risk was estimated; None if it was computed.
     sampling_delta : float or None
         The share of delta that the draws pay.
     """
@@ -57,11 +57,11 @@ class PosteriorEvidence(Evidence):
 
     @property
     def distance(self) -> Fraction:
-        """The share of outputs in which the class of a row differs from any other, at least."""
+        """The smallest share of outputs in which the class of a row differs from another."""
         return Fraction(self.differing, self.of_outputs)
 
     def at(self, delta: float) -> Self:
-        """Return the same evidence for another share of delta, of which the draws pay as much."""
+        """Return the same evidence for another share of delta, of which the draws pay the same part."""
         return self if self.sampling_delta is None else replace(self, sampling_delta=delta)
 
     def slack_of(self, name: str) -> float | None:
@@ -69,7 +69,7 @@ class PosteriorEvidence(Evidence):
         return 0.0 if name == "divergence" else None
 
     def risk(self) -> float:
-        """Return the largest exact empirical risk that rounding, or sampling, leaves open."""
+        """Return the largest exact empirical risk that is possible given rounding, or sampling."""
         if (self.n_draws is None) != (self.sampling_delta is None):
             raise DomainError(
                 "A sampled risk uses a share of delta: give both n_draws and sampling_delta, or neither."
@@ -82,7 +82,7 @@ class PosteriorEvidence(Evidence):
 
 @dataclass(frozen=True)
 class LossSettings(Settings):
-    """How a loss is bounded: by the kl theorem, or by a mixture.
+    """How a loss is bounded: with the kl theorem, or with a mixture.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class LossSettings(Settings):
 
 
 def posterior_evidence(measured: Measured, delta: float, *, of_vote: bool = False) -> PosteriorEvidence:
-    """Take the linear loss from the rows, or from draws that stand for it; for the vote, all it needs."""
+    """Take the linear loss from the rows, or from draws that estimate it; for the vote, all it needs."""
     risk, error = measured.mean_loss()
     evidence = PosteriorEvidence(measured.n, risk, error, require_divergence(measured))
     if of_vote:
@@ -134,7 +134,7 @@ def posterior_evidence(measured: Measured, delta: float, *, of_vote: bool = Fals
 
 
 def require_divergence(measured: Measured) -> float:
-    """Return the divergence, or say that there is none."""
+    """Return the divergence, or raise an error if there is none."""
     if measured.divergence is None:
         raise DomainError("This route is for a network with a prior, but no divergence was measured.")
     return measured.divergence

@@ -1,4 +1,4 @@
-"""The routes there are, and what certificates make of them: a new route is a file and a line here."""
+"""All routes, and how certificates use them: a new route is a file and a line here."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -42,7 +42,7 @@ ROUTES: dict[str, Route] = {
 
 
 PRIOR_VOTE = "prior's vote"
-"""The predictor of routes that count errors: fixed before the certified rows are looked at."""
+"""The predictor of routes that count errors: fixed before looking at the certified rows."""
 
 
 class Offer(NamedTuple):
@@ -76,38 +76,40 @@ CANDIDATES: dict[str, tuple[Offer, ...]] = {
     "held-out loss": (Offer("prior's aggregate", "chernoff", LINEAR_LOSS),),
     "held-out bets": (Offer("prior's aggregate", "betting", LINEAR_LOSS),),
 }
-"""What a certificate of a network may claim together, that to the error rate last. All of a candidate have
-the settings of its first. Those that claim no error rate are for comparison only."""
+"""What a certificate of a network may claim together, with the error rate last. All claims of a candidate use
+the settings of its first. Candidates without an error rate are only for comparison.
+"""
 
 LABEL_CANDIDATES: dict[str, tuple[Offer, ...]] = {
     name: _with_hamming_loss(offers) for name, offers in CANDIDATES.items()
 }
-"""The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. Of a
-posterior both follow from one bound; what is counted has settings, and shares of delta, of its own."""
+"""The same for several labels: the error rate, that of rows with any wrong label, and the Hamming loss. For a
+posterior both follow from one bound; counts have their own settings and shares of delta.
+"""
 
 SELECTIVE = {ANSWERED_ERROR_RATE: "fixed-sequence", UNANSWERED_RATE: "unanswered-count"}
-"""The routes to what is claimed of a predictor that answers only where it is sure, in their order."""
+"""The routes for a predictor that only answers when it is sure, in order."""
 COUNT_BELOW = "clopper-pearson-lower"
 """The route to a lower limit of an error rate that is counted."""
 
 HELD_OUT_LOSS = "betting"
-"""The route to the expected loss of a classifier of which nothing is known but its losses."""
+"""The route to the expected loss of a classifier that is only known by its losses."""
 
 
 def candidates_of(several_labels: bool) -> dict[str, tuple[Offer, ...]]:
-    """Return what may be claimed of a network, by the name of the candidate."""
+    """Return what may be claimed about a network, by the name of the candidate."""
     return LABEL_CANDIDATES if several_labels else CANDIDATES
 
 
 def deploys_prior(name: str) -> bool:
-    """Whether a candidate speaks of the prior's vote, which is then what is deployed."""
+    """Whether a candidate is about the prior's vote, which is then what is deployed."""
     return CANDIDATES[name][-1].predictor == PRIOR_VOTE
 
 
 def check_registered(
     routes: Mapping[str, Route], candidates: Mapping[str, tuple[Offer, ...]], choices: Iterable[str]
 ) -> None:
-    """Raise a `DomainError` that names the line that is missing where a route was added halfway."""
+    """Raise a `DomainError` that names the missing line if a route was only partly added."""
     for name, offers in candidates.items():
         for offer in offers:
             if offer.route not in routes:

@@ -23,7 +23,7 @@ class Seeger(Route):
     settings_type: ClassVar[type[Settings]] = LossSettings
 
     def plan(self, foresight: Foresight) -> LossSettings:
-        """Take the constant that was asked for."""
+        """Take the requested constant."""
         return LossSettings(constant=foresight.constant)
 
     def evidence(self, measured: Measured, settings: LossSettings, delta: float) -> PosteriorEvidence:

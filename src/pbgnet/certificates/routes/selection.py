@@ -16,7 +16,7 @@ from pbgnet.records import Count, Limits, OpenProbability, Probability
 from pbgnet.validation import positive_real
 
 MOST_THRESHOLDS = 256
-"""No certificate tests more."""
+"""Most thresholds that a certificate tests."""
 
 Counts = Annotated[tuple[Count, ...], Limits(longest=MOST_THRESHOLDS)]
 
@@ -24,14 +24,14 @@ Counts = Annotated[tuple[Count, ...], Limits(longest=MOST_THRESHOLDS)]
 def check_selection(
     max_error: Any, coverage: Any, names: tuple[str, str] = ("max_error", "coverage")
 ) -> bool:
-    """Return whether only some rows are to be answered; raise for what cannot be asked of them.
+    """Return whether only some rows are to be answered; raise an error for impossible requests.
 
     Parameters
     ----------
     max_error, coverage : float or None
         How often answered rows may be wrong, or the share of rows to answer.
     names : tuple of str
-        What the user calls the two.
+        The user's names for the two.
     """
     name, share = names
     if max_error is not None and coverage is not None:
@@ -52,25 +52,25 @@ def check_selection(
 
 
 def _is_zero(value: Any) -> bool:
-    """Whether it is the number 0, of which there is more to say than that it is not positive."""
+    """Whether it is the number 0, which needs its own message."""
     return isinstance(value, Real) and value is not False and value == 0
 
 
 @dataclass(frozen=True)
 class SelectionSettings(Settings):
-    """Which rows may be answered, settled before the certified rows were looked at.
+    """Which rows may be answered, fixed before looking at the certified rows.
 
     Attributes
     ----------
     thresholds : tuple of float
-        Rows whose score is at least a threshold are answered; falling, so that each answers more rows.
+        Rows whose score is at least a threshold are answered; decreasing, so that each answers more rows.
     target : float or None
-        What the error rate among answered rows is to be at most; None where there is one threshold, whose
-        error rate is bounded as it is.
+        The largest error rate wanted among answered rows; None if there is one threshold, whose error rate is
+        bounded as it is.
     coverage : float or None
-        The share of rows that a single threshold was to answer, where it was placed so.
+        The share of rows that a single threshold was to answer, if it was placed for that.
     starts : tuple of int
-        Places of thresholds where the walk through them begins, or begins anew.
+        Indices of thresholds where the walk through them begins, or begins again.
     """
 
     thresholds: Annotated[tuple[float, ...], Limits(longest=MOST_THRESHOLDS)]
@@ -102,7 +102,7 @@ class SelectionEvidence(Evidence):
     answered : tuple of int
         Rows that are answered, or may be, given the proved error of a score.
     wrong : tuple of int
-        Those of them that are wrong, or may be; also all that may be answered and may not.
+        Those of them that are wrong, or may be; also all whose answering is uncertain.
     surely_answered : tuple of int
         Rows that are answered whatever the error.
     """
@@ -152,7 +152,7 @@ def count_answered(measured: Measured, settings: SelectionSettings) -> Selection
 
 
 def certified_place(evidence: SelectionEvidence, settings: SelectionSettings, delta: float) -> int | None:
-    """Return the place of the threshold that is certified; None if none is."""
+    """Return the index of the certified threshold; None if there is none."""
     if len(evidence.answered) != len(settings.thresholds):
         raise DomainError(
             f"There are {len(settings.thresholds)} thresholds but {len(evidence.answered)} counts."
@@ -164,5 +164,5 @@ def certified_place(evidence: SelectionEvidence, settings: SelectionSettings, de
 
 
 def _reaching(scores: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how many scores, in rising order, are at least each level."""
+    """Return how many scores, in increasing order, are at least each level."""
     return np.asarray(scores.size - np.searchsorted(scores, levels, side="left"), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The error rate of the vote through T networks of which at most k are right, without the factor 2."""
+"""The error rate of the vote through T networks, of which at most k are right, without the factor 2."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -27,10 +27,10 @@ class VoteSettings(LossSettings):
 
 
 class Vote(Route):
-    """Draws T networks per row; where the vote errs, at most k of them are right with chance q.
+    """Draws T networks per row; where the vote is wrong, at most k of them are right with probability q.
 
-    Of several labels one is drawn as well, and the T networks answer on it: that bounds the Hamming loss of
-    the votes, and L times it the rows with any wrong label.
+    With several labels, one is drawn as well, and the T networks answer on it: that bounds the Hamming loss
+    of the votes, and L times it the share of rows with any wrong label.
     """
 
     name = "vote"
@@ -76,7 +76,7 @@ class Vote(Route):
         )
 
     def evidence(self, measured: Measured, settings: VoteSettings, delta: float) -> PosteriorEvidence:
-        """Take the mean chance that at most k of T networks are right."""
+        """Take the mean probability that at most k of T networks are right."""
         if measured.margins is None:
             raise DomainError("This route needs the margins of a network, but none were measured.")
         margins = np.clip(measured.margins, -1.0, 1.0)
@@ -94,7 +94,7 @@ class Vote(Route):
         )
 
     def value(self, evidence: PosteriorEvidence, settings: VoteSettings, delta: float) -> float:
-        """Bound that chance at the divergence of T networks, and divide by q."""
+        """Bound that probability at the divergence of T networks, and divide by q."""
         bound = float(
             vote_bound(
                 evidence.risk(),

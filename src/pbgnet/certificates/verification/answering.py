@@ -1,4 +1,4 @@
-"""Checks of `verify` of a classifier that answers only where it is sure: its scores, and the thresholds."""
+"""Checks of `verify` for a classifier that only answers when it is sure: its scores, and the thresholds."""
 
 from pbgnet.bounds import probability_thresholds, spread_starts
 from pbgnet.certificates.classifier import (
@@ -15,7 +15,7 @@ from pbgnet.certificates.verification.outcomes import Outcome
 
 
 def check_scores(case: AnswersCase) -> Outcome:
-    """Ask for the score of each row again, where the classifier, and a function of the user's, are given."""
+    """Recompute the score of each row, if the classifier and any function of the user are given."""
     stored = case.certified.scores
     if stored is None:
         return Outcome("no scores", "no scores", True)
@@ -45,7 +45,7 @@ def check_scores(case: AnswersCase) -> Outcome:
 
 
 def check_thresholds(case: AnswersCase) -> Outcome:
-    """See that both claims about answered rows have the same thresholds, and say where they come from."""
+    """Check that both claims about answered rows have the same thresholds, and say where they come from."""
     claims = [claim for claim in case.certificate.claims if claim.quantity in SELECTIVE]
     if not claims:
         return Outcome("no thresholds", "no thresholds", True)

@@ -1,4 +1,4 @@
-"""Checks of `verify` of a classifier that is not stored: its answers, and what they were compared with."""
+"""Checks of `verify` for a classifier that is not stored: its answers, and what they were compared with."""
 
 from collections.abc import Iterable
 
@@ -78,7 +78,7 @@ def check_stored_rows(case: AnswersCase) -> Outcome:
 
 
 def check_answers(case: AnswersCase) -> Outcome:
-    """Ask the classifier again, where it is given."""
+    """Ask the classifier again, if it is given."""
     certified = case.certified
     expected = f"the {certified.predictions.size} stored answers"
     if case.model is None:
@@ -134,9 +134,9 @@ def check_losses(case: AnswersCase) -> Outcome:
 
 
 def check_rows(case: AnswersCase) -> Outcome:
-    """See that all rows were certified, and that whoever remembers its own rows has not seen them.
+    """Check that all rows were certified, and that models that remember their rows have not seen them.
 
-    That classifier and vote were fixed without them is otherwise taken on trust.
+    Otherwise, that classifier and vote were fixed without these rows is taken on trust.
     """
     n, answers = case.n_rows, len(case.certified.predictions)
     found = fingerprint_split(np.empty(0, dtype=np.int64), np.arange(n))
@@ -163,14 +163,14 @@ def check_rows(case: AnswersCase) -> Outcome:
 
 
 def check_duplicates(case: AnswersCase) -> Outcome:
-    """Count again the rows that repeat another; near copies are on trust."""
+    """Recount the rows that repeat another; near copies are on trust."""
     found = count_duplicates(case.facts.exact)
     near = note_on_near_copies(case.facts.near, found)
     return compare_duplicates(case.certificate.inputs.n_duplicates, found, near)
 
 
 def check_count(case: AnswersCase) -> Outcome:
-    """Count the errors, or the disagreements, again."""
+    """Recount the errors, or the disagreements."""
     inputs, found = case.certificate.inputs, _measured(case)
     return same(
         f"{inputs.n_errors} of {inputs.n}, rate {inputs.empirical_error_rate!r}",
@@ -179,7 +179,7 @@ def check_count(case: AnswersCase) -> Outcome:
 
 
 def check_majority(case: AnswersCase) -> Outcome:
-    """Count again how often always the same answer errs, and which classes are never answered."""
+    """Recount how often always giving the same answer is wrong, and which classes are never answered."""
     if isinstance(case.certificate.subject, DisagreementSubject):
         return compare_majority(case.certificate, None, ())
     truth, names = _truth(case), case.classes.names
@@ -190,7 +190,7 @@ def check_majority(case: AnswersCase) -> Outcome:
 
 
 def check_evidence(case: AnswersCase) -> Outcome:
-    """Count, or average, again for each claim: no count may differ."""
+    """Recount, or recompute the mean, for each claim: no count may differ."""
     measured = _measured(case)
     truth = np.empty(0, dtype=np.int64) if case.certified.reference is not None else _truth(case)
     groups, predictions = case.certified_groups, case.certified.predictions
@@ -208,7 +208,7 @@ def check_evidence(case: AnswersCase) -> Outcome:
 
 
 def check_shares(case: AnswersCase) -> Outcome:
-    """See that what is claimed was paid for, and that nothing else is claimed."""
+    """Check that everything claimed was paid for, and that nothing else is claimed."""
     stated, subject = case.certificate, case.certificate.subject
     found = tuple(claimed_by(claim) for claim in stated.claims)
     compared = isinstance(subject, DisagreementSubject)
@@ -226,9 +226,9 @@ def check_shares(case: AnswersCase) -> Outcome:
 
 
 def check_reference(case: AnswersCase) -> Outcome:
-    """See that the certified vote has the bound that is leant on, and answers as stored.
+    """Check that the certified vote has the bound that is used, and answers as stored.
 
-    That its own certificate is right needs its own data: until it is verified with them, it is taken on
+    Whether its own certificate is right needs its own data: until it is verified with them, it is taken on
     trust.
     """
     subject = case.certificate.subject
@@ -260,7 +260,7 @@ def check_reference(case: AnswersCase) -> Outcome:
 
 
 def _contradiction(stated: ReferenceRecord, leaning: Claim) -> str:
-    """Return what is wrong with the record of a certified vote as it stands; empty if nothing is."""
+    """Return what is wrong with the record of a certified vote itself; empty if nothing is."""
     claim = stated.claim
     if (claim.quantity, claim.given_class) != (ERROR_RATE, None):
         return "a claim other than the error rate over all rows"
@@ -274,7 +274,7 @@ def _contradiction(stated: ReferenceRecord, leaning: Claim) -> str:
 
 
 def _other_certificate(stated: ReferenceRecord, model: CertifiedModel) -> str:
-    """Return where the certificate of a model is not the one on record; empty if it is."""
+    """Return where the certificate of a model is not the recorded one; empty if it is."""
     certificate, own = model.certificate, model.certificate.error_rate
     if certificate.seal != stated.seal:
         return f"the certificate {certificate.seal}"
@@ -314,7 +314,7 @@ def _truth(case: AnswersCase) -> NDArray[np.int64]:
 
 
 def _measured(case: AnswersCase) -> Measured:
-    """Return what the stored answers and losses give on the rows."""
+    """Return the results of the stored answers and losses on the rows."""
     certified, subject = case.certified, case.certificate.subject
     right = certified.reference if certified.reference is not None else _truth(case)
     if right.size != certified.predictions.size:

@@ -1,4 +1,4 @@
-"""Checks of `verify` of groups: that they are those certified, and what follows from their limits."""
+"""Checks of `verify` for groups: that they are the certified ones, and what follows from their limits."""
 
 from pbgnet.certificates.data import GroupsRecord
 from pbgnet.certificates.routes import largest_difference
@@ -31,7 +31,7 @@ def check_groups(case: Case) -> Outcome:
 
 
 def check_difference(case: Case) -> Outcome:
-    """Take again the largest difference between the limits of two groups, which have steps of their own."""
+    """Recompute the largest difference between the limits of two groups, which are checked separately."""
     stated, found = case.certificate.largest_group_difference, largest_difference(case.certificate.claims)
     return same(
         "not claimed" if stated is None else repr(stated),

@@ -1,4 +1,4 @@
-"""What a check of `verify` works on: a certificate with what was certified, and the data given."""
+"""What the checks of `verify` work on: a certificate with what was certified, and the given data."""
 
 import functools
 import warnings
@@ -49,20 +49,20 @@ class Case(ABC):
 
     @property
     def certified_rows(self) -> NDArray[np.int64]:
-        """Which rows of the table are certified: all, unless it was split."""
+        """The certified rows of the table: all, unless it was split."""
         return np.arange(self.n_rows)
 
     def read_groups(self) -> Groups | None:
-        """Read the group of each row of the table again: from the column stated, or as they are given."""
+        """Read the group of each row of the table again: from the stated column, or as given."""
         stated = self.certificate.groups
         told = self.given_groups if stated is None or stated.column is None else stated.column
         return None if told is None else Groups.of(told, self.X)
 
     @functools.cached_property
     def certified_groups(self) -> Groups | None:
-        """The group of each certified row; None where there are none, or they cannot be read.
+        """The group of each certified row; None if there are none, or they cannot be read.
 
-        A step of its own says so; no other step than those about groups needs them.
+        A separate step reports that; only the steps about groups need them.
         """
         try:
             groups = self.read_groups()
@@ -72,7 +72,7 @@ class Case(ABC):
 
     @property
     def claimed_groups(self) -> tuple[str, ...]:
-        """The groups that the certificate says certified rows have."""
+        """The groups that occur in the certified rows, according to the certificate."""
         return () if self.certificate.groups is None else self.certificate.groups.claimed
 
     @property
@@ -87,7 +87,7 @@ class Case(ABC):
 
     @property
     def known_classes(self) -> Classes | None:
-        """The classes of the labels; None where a row may have several labels, or none is needed."""
+        """The classes of the labels; None if a row may have several labels, or none is needed."""
         return None
 
     @functools.cached_property
@@ -130,17 +130,17 @@ class NetworkCase(Case):
 
     @functools.cached_property
     def X(self) -> Any:  # noqa: N802
-        """The rows; a list of them is read cell by cell if it was certified so, as by an estimator."""
+        """The rows; a list of rows is read cell by cell if it was certified that way, as by an estimator."""
         return as_certified(self.given, self.certificate)
 
     @functools.cached_property
     def stated_and_found(self) -> dict[str, tuple[str, str, str]]:
-        """What the certificate says of the model itself, and what is found."""
+        """What the certificate says about the model itself, and what is found."""
         return self.model.stated_and_found()
 
     @property
     def subject(self) -> NetworkSubject:
-        """What the certificate says of the network."""
+        """What the certificate says about the network."""
         return self.certificate.network
 
     @functools.cached_property
@@ -151,7 +151,7 @@ class NetworkCase(Case):
 
     @property
     def terms(self) -> Terms:
-        """What was asked, as far as the certificate tells."""
+        """What was requested, as far as the certificate shows."""
         stated, aggregation = self.certificate, self.subject.aggregation
         sampled = aggregation.method == "monte_carlo"
         return Terms(
@@ -171,14 +171,14 @@ class NetworkCase(Case):
 
     @property
     def stated_selection(self) -> SelectionSettings:
-        """What was asked of rows that are answered; a target and a coverage of None where all are."""
+        """What was requested for answered rows; a target and a coverage of None if all are answered."""
         claim = self.certificate.answered_error_rate
         settings = None if claim is None else claim.settings
         return settings if isinstance(settings, SelectionSettings) else SelectionSettings((0.0,))
 
     @property
     def wanted(self) -> Wanted:
-        """What must have been asked for, besides the error rate over all rows."""
+        """What must have been requested, besides the error rate over all rows."""
         names, several = self.model.inputs.classes.names, self.several_labels
         return Wanted.stated(self.certificate.claims, names, self.claimed_groups, several_labels=several)
 
@@ -204,7 +204,7 @@ class NetworkCase(Case):
 
     @functools.cached_property
     def situation(self) -> Situation:
-        """What posterior and prior answer on the certified rows, and margins on prior rows."""
+        """The answers of posterior and prior on the certified rows, and margins on prior rows."""
         if int(self.model.certified_rows.max()) >= self.n_rows:
             raise UncertifiedError("a certified row is beyond the end of the table")
         with warnings.catch_warnings():
@@ -237,7 +237,7 @@ class NetworkCase(Case):
 
 
 class AnswersCase(Case):
-    """The answers of a classifier with their certificate, and where given the classifier and its loss.
+    """The answers of a classifier with their certificate and, if given, the classifier and its loss.
 
     `reference_failures` are the steps that failed when the certified vote was verified; None if it was not.
     """
@@ -285,7 +285,7 @@ class AnswersCase(Case):
 
     @property
     def wanted(self) -> Wanted:
-        """What must have been asked for, besides the error rate over all rows."""
+        """What must have been requested, besides the error rate over all rows."""
         losses = self.certified.losses
         loss = None if losses is None else losses.quantity
         return Wanted.stated(self.certificate.claims, self.classes.names, self.claimed_groups, loss)
@@ -307,18 +307,18 @@ class FittedCase(AnswersCase):
 
     @functools.cached_property
     def X(self) -> Any:  # noqa: N802
-        """The rows; a list of them is read cell by cell if it was certified so."""
+        """The rows; a list of rows is read cell by cell if it was certified that way."""
         return as_certified(self.given, self.certificate)
 
     @property
     def subject(self) -> FittedSubject:
-        """What the certificate says of the classifier."""
+        """What the certificate says about the classifier."""
         assert isinstance(self.certificate.subject, FittedSubject)
         return self.certificate.subject
 
     @functools.cached_property
     def split(self) -> Split:
-        """The rows of the fit and the others, chosen as the certificate says."""
+        """The prior rows and the others, chosen as the certificate says."""
         split = self.certified.split
         assert split is not None
         return Split(split.prior_rows, split.certified_rows, self.subject.split)
@@ -350,7 +350,7 @@ class FittedCase(AnswersCase):
 
 
 def as_certified(given: Any, certificate: Certificate) -> Any:
-    """Return a table that was given as it was certified: a list of rows cell by cell, or as one array."""
+    """Return a given table as it was certified: a list of rows cell by cell, or as one array."""
     table = as_table(given)
     same_table = table is given or fingerprint_features(table) == certificate.fingerprints.features
     return table if same_table else np.asarray(given)

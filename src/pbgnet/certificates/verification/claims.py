@@ -70,12 +70,12 @@ def check_plan(case: Case) -> Outcome:
 
 
 def check_bound(case: Case) -> Outcome:
-    """Recompute each claim from its stated evidence, which is checked by a step of its own."""
+    """Recompute each claim from its stated evidence, which has a separate step."""
     return outcome_of(case.certificate.claims, _value_problem)
 
 
 def check_balanced(case: Case) -> Outcome:
-    """Take again the mean of the bounds on the classes, which have steps of their own."""
+    """Recompute the mean of the bounds on the classes, which have separate steps."""
     stated, found = case.certificate.balanced_error_rate, balanced_bound(case.certificate.claims)
     return same(
         "not claimed" if stated is None else repr(stated),
@@ -143,7 +143,7 @@ def _not_listed(
 
 
 def check_choices(case: NetworkCase) -> Outcome:
-    """See that what is claimed, the routes looked at, and their price are those of what was asked for."""
+    """Check that the claims, the routes considered, and their price follow from what was requested."""
     certificate, stated = case.certificate, case.certificate.choices
     names = candidate_names(case.terms.certificate, case.has_learned_prior)
     told = "; ".join(_name(claim) for claim in certificate.claims)
@@ -159,7 +159,7 @@ def check_choices(case: NetworkCase) -> Outcome:
 
 
 def check_settings(case: NetworkCase) -> Outcome:
-    """Choose again what was chosen on the prior rows, by the margins stored or by those on all of them."""
+    """Repeat the choices made on the prior rows, with the stored margins or those on all of them."""
     stated, foresight = case.certificate, case.foresight
     expected = "what the prior rows give" if case.has_learned_prior else "the fixed settings"
     for claim in (*stated.claims, *stated.alternatives):
@@ -176,7 +176,7 @@ def check_settings(case: NetworkCase) -> Outcome:
 
 
 def check_deployed(case: NetworkCase) -> Outcome:
-    """See that the predictor of the bound on the error rate is the one that the model answers with."""
+    """Check that the bound on the error rate is about the predictor that the model answers with."""
     subject, predictor = case.subject, case.certificate.error_rate.predictor
     expected = f"the {predictor}"
     if predictor == "prior's vote" and subject.prior_weights != subject.posterior_weights:
@@ -192,7 +192,7 @@ def check_deployed(case: NetworkCase) -> Outcome:
 
 
 def outcome_of(claims: Iterable[Claim], problem: Callable[[Claim], str]) -> Outcome:
-    """Return what was expected and found of the first claim with a problem, or that all are as stated."""
+    """Return what was expected and found for the first claim with a problem, or that all are as stated."""
     listed = list(claims)
     for claim in listed:
         if found := problem(claim):
@@ -210,7 +210,7 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def same_evidence(stated: Evidence, found: Evidence, n_ties: int = 0) -> bool:
-    """Whether evidence is the same up to what another machine may round, or count, otherwise."""
+    """Whether evidence is the same up to what another machine may round, or count, differently."""
     names = ("empirical_risk", "numerical_error")
     if hasattr(stated, "numerical_error") and risk_problem(
         *(getattr(each, name) for each in (stated, found) for name in names)
@@ -224,7 +224,7 @@ def same_evidence(stated: Evidence, found: Evidence, n_ties: int = 0) -> bool:
 
 
 def _same_field(name: str, ours: Any, theirs: Any, n_ties: int, found: Evidence) -> bool:
-    """Compare one number of some evidence: what raises the bound with it may not be stated lower."""
+    """Compare one number of some evidence: a number that raises the bound may not be stated lower."""
     if name == "empirical_risk":
         return True  # it was compared together with its error
     if name == "n_errors":
@@ -249,7 +249,7 @@ def _found(case: NetworkCase, claim: Claim) -> tuple[Evidence, int]:
 
 
 def _with_ties(case: NetworkCase, claims: Iterable[Claim], outcome: Outcome) -> Outcome:
-    """Say that a count is on trust where it is as stated up to ties only."""
+    """Say that a count is on trust if it is only as stated up to ties."""
 
     def count(evidence: Evidence) -> int | None:
         return getattr(evidence, "n_errors", None)

@@ -1,6 +1,6 @@
-"""What makes a table another than the certified one, in words: columns, rows, cells or labels.
+"""How a table differs from the certified one, in words: columns, rows, cells or labels.
 
-Each function is asked only after a fingerprint was found to differ. It names the change where what is stored
+Each function is only called after a fingerprint was found to differ. It names the change if what is stored
 allows it, and otherwise says what may explain it.
 """
 
@@ -113,7 +113,7 @@ def differing_rows(case: Case) -> str:
 
 
 def differing_labels(case: Case) -> str:
-    """Say which label differs: one that is not known, or the one whose change explains the fingerprint."""
+    """Say which label differs: one that is unknown, or the one whose change explains the fingerprint."""
     try:
         labels = target_values(case.y)
     except PBGNetError as error:
@@ -162,7 +162,7 @@ def _with(labels: NDArray[np.generic], row: int, label: object) -> NDArray[np.ge
 
 
 def _unmatched(these: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the places of hashes that the others have fewer of; of equal ones the last are unmatched."""
+    """Return the indices of hashes that the others have fewer of; of equal ones, the last are unmatched."""
     order = np.argsort(these, kind="stable")
     ordered, pool = these[order], np.sort(others)
     rank = np.arange(ordered.size) - np.searchsorted(ordered, ordered)

@@ -1,4 +1,4 @@
-"""Checks of `verify` of a classifier that was fitted on some rows of a table and counted on the others."""
+"""Checks of `verify` for a classifier that was fitted on some rows of a table and counted on the others."""
 
 from pbgnet.certificates.data import count_duplicates, note_on_near_copies
 from pbgnet.certificates.verification.cases import FittedCase
@@ -12,7 +12,7 @@ def check_split(case: FittedCase) -> Outcome:
 
 
 def check_rows(case: FittedCase) -> Outcome:
-    """See that every row of the table is either one of the fit or counted."""
+    """Check that every row of the table is either a prior row or counted."""
     n, n_prior, total = case.certificate.inputs.n, case.subject.n_prior_rows, case.n_rows
     expected = f"{n} certified rows, all rows except the {n_prior} prior rows"
     split = case.split
@@ -21,7 +21,7 @@ def check_rows(case: FittedCase) -> Outcome:
 
 
 def check_duplicates(case: FittedCase) -> Outcome:
-    """Count again the certified rows that repeat another row of the table; near copies are on trust."""
+    """Recount the certified rows that repeat another row of the table; near copies are on trust."""
     split, exact, rounded = case.split, case.rows.fingerprints, case.rows.near_fingerprints
     found = count_duplicates(exact[split.certified_rows], exact[split.prior_rows])
     near = note_on_near_copies(rounded[split.certified_rows], found, rounded[split.prior_rows])
@@ -29,7 +29,7 @@ def check_duplicates(case: FittedCase) -> Outcome:
 
 
 def check_fit(case: FittedCase) -> Outcome:
-    """Name what was fitted; nobody can tell from answers which rows it has seen."""
+    """Name what was fitted; answers do not show which rows it has seen."""
     fit = case.subject.fit
     told = f"{fit.classifier} of {fit.library}"
     chosen = ""
@@ -44,7 +44,7 @@ def check_fit(case: FittedCase) -> Outcome:
 
 
 def check_settled(case: FittedCase) -> Outcome:
-    """Name what no file can show: when what is claimed was settled."""
+    """Name what no file can show: when the claims were decided."""
     count = case.certificate.n_priors
     number = "one fit" if count == 1 else f"at most {count} fits"
     told = f"a count of errors and {number}, chosen in advance"

@@ -1,4 +1,4 @@
-"""Checks of `verify` that the certificate, the model and the data are the ones they are said to be."""
+"""Checks of `verify` that the certificate, the model and the data are what they claim to be."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ EDITED = (
 
 
 def check_schema(case: Case) -> Outcome:
-    """Reading it checked the schema; the tolerance that the numbers rest on is compared here."""
+    """Reading it has checked the schema; the tolerance that the numbers depend on is compared here."""
     version = f"version {case.certificate.version}"
     if isinstance(case, NetworkCase) and (found := case.subject.aggregation.tolerance) != TOLERANCE:
         return Outcome(f"tolerance {TOLERANCE!r}", f"tolerance {found!r}", False, "the tolerance was changed")
@@ -34,7 +34,7 @@ def check_schema(case: Case) -> Outcome:
 
 
 def check_statement(case: Case) -> Outcome:
-    """Compare the sentences in the file with those its numbers make."""
+    """Compare the sentences in the file with those that its numbers give."""
     certificate, written = case.certificate, case.certificate.written
     if written is None:
         return Outcome(certificate.statement, certificate.statement, True)
@@ -63,12 +63,12 @@ def check_seal(case: Case) -> Outcome:
 
 
 def check_own(name: str) -> Callable[[NetworkCase], Outcome]:
-    """Return a check of what the certificate says of the model itself: its sizes, weights or inputs."""
+    """Return a check of what the certificate says about the model itself: its sizes, weights or inputs."""
     return lambda case: same(*case.stated_and_found[name])
 
 
 def check_data(case: Case) -> Outcome:
-    """See that the one fingerprint of the data is that of the parts stated; the parts have own steps."""
+    """Check that the fingerprint of the data follows from the stated parts, which have separate steps."""
     stated = case.certificate.fingerprints
     rows = case.certificate.n_rows_total
     found = DataFingerprints(rows, stated.features, stated.labels or "none", stated.columns).data
@@ -103,7 +103,7 @@ def check_labels(case: Case) -> Outcome:
 
 
 def explained(expected: str, found: str, case: Case, explain: Callable[[Case], str]) -> Outcome:
-    """Compare two values exactly; where they differ, the table is looked at to say why."""
+    """Compare two values exactly; if they differ, the table is examined to say why."""
     ok = expected == found
     return Outcome(expected, found, ok, "" if ok else explain(case))
 

@@ -1,4 +1,4 @@
-"""Checks of `verify` of a classifier that answers with several labels, where others look at one class."""
+"""Checks of `verify` for a classifier that answers with several labels, instead of one class."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pbgnet.certificates.verification.outcomes import Outcome, compare_majority,
 
 
 def check_answers(case: AnswersCase) -> Outcome:
-    """Ask the classifier again, where it is given."""
+    """Ask the classifier again, if it is given."""
     stored = case.certified.predictions
     expected = f"the {len(stored)} stored answers"
     if case.model is None:
@@ -36,13 +36,13 @@ def check_count(case: AnswersCase) -> Outcome:
 
 
 def check_majority(case: AnswersCase) -> Outcome:
-    """Count again how often always the same answer errs, and which labels are never answered."""
+    """Recount how often always giving the same answer is wrong, and which labels are never answered."""
     counted, apart = _counted(case), np.asarray(case.labels_apart, dtype=np.int64)
     return compare_majority(case.certificate, counted.majority(apart), counted.never_answered)
 
 
 def check_evidence(case: AnswersCase) -> Outcome:
-    """Count, or average, again for each claim: no count may differ."""
+    """Recount, or recompute the mean, for each claim: no count may differ."""
     counted = _counted(case)
 
     def problem(claim: Claim) -> str:
@@ -53,7 +53,7 @@ def check_evidence(case: AnswersCase) -> Outcome:
 
 
 def check_shares(case: AnswersCase) -> Outcome:
-    """See that what is claimed was paid for, and that nothing else is claimed."""
+    """Check that everything claimed was paid for, and that nothing else is claimed."""
     stated, subject, names = case.certificate, case.certificate.subject, case.classes.names
     found = tuple(claimed_by(claim) for claim in stated.claims)
     wanted = Wanted.stated(stated.claims, names, case.claimed_groups, several_labels=True)

@@ -1,4 +1,4 @@
-"""Checks of `verify` of what was measured: loss, errors, numerical error and divergence of a network."""
+"""Checks of `verify` for measured quantities: loss, errors, numerical error and divergence of a network."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def check_risk(case: NetworkCase) -> Outcome:
 
 
 def check_error_rate(case: NetworkCase) -> Outcome:
-    """Recount the errors; a few rows whose output is within the numerical error of 0 may go either way."""
+    """Recount the errors; a few rows whose output is within the numerical error of 0 may count either way."""
     inputs, found = case.certificate.inputs, case.answers
     ok = count_agrees(inputs.n_errors, found.n_errors, found.n_ties)
     ok &= inputs.empirical_error_rate == inputs.n_errors / inputs.n
@@ -40,9 +40,9 @@ def check_error_rate(case: NetworkCase) -> Outcome:
 
 
 def check_majority(case: NetworkCase) -> Outcome:
-    """Count again how often always the same answer errs, and which classes are never answered.
+    """Recount how often always giving the same answer is wrong, and which classes are never answered.
 
-    A class that is answered only where the output is within the numerical error of 0 may be so or not.
+    A class that is only answered within the numerical error of 0 may count either way.
     """
     found = classes_never_answered(case.table, case.answers)
     stated = case.certificate.inputs.never_answered
@@ -54,7 +54,7 @@ def check_majority(case: NetworkCase) -> Outcome:
 
 
 def check_numerical_error(case: NetworkCase) -> Outcome:
-    """Recompute the proved numerical error, and see that it leaves no doubt about the vote."""
+    """Recompute the proved numerical error, and check that it leaves no doubt about the vote."""
     largest = max(case.situation.posterior.error, case.situation.prior.error)
     if largest > LARGEST_ERROR:
         return Outcome(
@@ -73,7 +73,7 @@ def check_divergence(case: NetworkCase) -> Outcome:
 
 
 def check_duplicates(case: NetworkCase) -> Outcome:
-    """Count again the certified rows that repeat another row of the table; near copies are on trust."""
+    """Recount the certified rows that repeat another row of the table; near copies are on trust."""
     return compare_duplicates(
         case.certificate.inputs.n_duplicates, case.table.n_duplicates, case.table.near_copies
     )

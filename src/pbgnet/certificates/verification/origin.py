@@ -1,4 +1,4 @@
-"""Checks of `verify` of where things came from: the split, the preprocessor and the prior."""
+"""Checks of `verify` for where things came from: the split, the preprocessor and the prior."""
 
 import math
 import warnings
@@ -26,13 +26,13 @@ SPLIT_NOTES = {
     ),
     "earliest": ("taken on trust: the later rows are independent draws, and future rows are drawn like them"),
 }
-"""What is on trust about rows that were not drawn at random, though they can be told again."""
+"""What is on trust about rows that were not drawn at random, although they can be found again."""
 
 
 def check_rows(case: NetworkCase) -> Outcome:
-    """See that no row is both prior and certified, and that all others are certified as stated.
+    """Check that no row is both prior and certified, and that all others are certified as stated.
 
-    Only where the user chose the rows may some be in neither part; why is then taken on trust.
+    Only if the user chose the rows may some be in neither part; the reason is then taken on trust.
     """
     split, n = case.split, case.certificate.inputs.n  # a split with rows in both parts cannot be made
     prior, certified = split.prior_rows, split.certified_rows
@@ -57,7 +57,7 @@ def check_rows(case: NetworkCase) -> Outcome:
 
 
 def check_redraw(case: NetworkCase | FittedCase) -> Outcome:
-    """Draw the split again where it was drawn."""
+    """Draw the split again, if it was drawn."""
     split, record = case.split, case.subject.split
     expected = {
         "none": "no prior rows",
@@ -75,7 +75,7 @@ def check_redraw(case: NetworkCase | FittedCase) -> Outcome:
 
 
 def check_refit(case: NetworkCase) -> Outcome:
-    """Fit the preprocessor again on the prior rows alone."""
+    """Fit the preprocessor again on the prior rows only."""
     status, preprocessor = case.subject.preprocessing.status, case.model.preprocessor
     if preprocessor is None or status == "none":
         if status == "inside":
@@ -114,7 +114,7 @@ def check_refit(case: NetworkCase) -> Outcome:
 
 
 def check_prior_record(case: NetworkCase) -> Outcome:
-    """See that what is said about the prior is possible, given the prior rows."""
+    """Check that what is said about the prior is possible, given the prior rows."""
     record = case.subject.prior
     expected = f"a {record.how} prior that saw {record.n_rows} rows"
     problem = prior_problem(record, case.model.prior_rows.size, case.terms)
@@ -122,7 +122,7 @@ def check_prior_record(case: NetworkCase) -> Outcome:
 
 
 def check_regeneration(case: NetworkCase) -> Outcome:
-    """Make the prior again where nothing but its seed made it."""
+    """Make the prior again, if it depends only on its seed."""
     record, network = case.subject.prior, case.model.network
     if record.how in ("pretrained", "given"):
         note = (
@@ -157,7 +157,7 @@ def check_regeneration(case: NetworkCase) -> Outcome:
 
 
 def check_settled(case: NetworkCase) -> Outcome:
-    """Name what no file can show: when what is claimed was settled."""
+    """Name what no file can show: when the claims were decided."""
     stated = case.certificate
     priors = "one prior" if stated.n_priors == 1 else f"{stated.n_priors} priors"
     told = f"{stated.choices.certificate} and {priors}, chosen in advance"
@@ -169,7 +169,7 @@ def check_settled(case: NetworkCase) -> Outcome:
 
 
 def settled_claims(certificate: Certificate) -> str:
-    """Say what of the claims a user chose, perhaps by what the certified rows show."""
+    """Say which claims a user chose, possibly after seeing the certified rows."""
     told = "whether classes are bounded separately"
     if certificate.groups is not None:
         told += ", which groups there are"
@@ -183,7 +183,7 @@ def _largest(rows: NDArray[np.int64]) -> int:
 
 
 def _difference(stored: Any, again: Any, where: str = "") -> str:
-    """Name the first place where two JSON-able values differ; floats may differ by rounding."""
+    """Name the first place where two JSON values differ; floats may differ by rounding."""
     if isinstance(stored, float) and isinstance(again, float):
         same = math.isclose(stored, again, rel_tol=RELATIVE)
         return "" if same else f"{where} is {stored!r}, refitted {again!r}"

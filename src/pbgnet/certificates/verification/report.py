@@ -1,12 +1,12 @@
 """Recomputing a certificate from the saved model and the data: every step, what it expected and found.
 
-Nothing of training is imported. What cannot be recomputed (that a pre-trained prior saw the prior rows only,
-that the user chose rows or preprocessing without the certified rows, that route, confidence, classes, number
-of priors and seeds were settled beforehand) is a step of its own, with the status
-"trusted". The assumptions of the certificate name the rest, such as that the rows are independent draws.
+Nothing from training is imported. What cannot be recomputed (that a pre-trained prior only saw the prior
+rows, that the user chose rows or preprocessing without the certified rows, that route, confidence, classes,
+number of priors and seeds were decided beforehand) is a separate step, with the status "trusted". The
+assumptions of the certificate name the rest, such as that the rows are independent draws.
 
-Other machines round differently. A bound may be stated higher than it is recomputed by 1e-9 of itself, and
-lower by 1e-12, as is the divergence it rests on; a mean loss by what its proved numerical error leaves open.
+Other machines round differently. A bound may be stated higher than recomputed by 1e-9 of itself, and lower by
+1e-12, and so may the divergence it uses; a mean loss by its proved numerical error.
 """
 
 import os
@@ -37,7 +37,7 @@ AnyCase = TypeVar("AnyCase", bound=Case)
 STATUSES = {"ok": "ok", "failed": "FAILED", "trusted": "trusted", "skipped": "not checked"}
 """How the status of a step is printed."""
 
-# An edited certificate does not stop the steps: the next one that fails tells which number was edited.
+# An edited certificate does not stop the steps: the next one that fails shows which number was edited.
 TEXT_STEP = "certificate text"
 
 NOT_COMPUTED = "not computed"
@@ -53,7 +53,7 @@ class VerificationStep:
     expected : str
         What the certificate says.
     found : str
-        What was recomputed; "not computed" where that was impossible.
+        What was recomputed; "not computed" if that was impossible.
     status : {"ok", "failed", "trusted", "skipped"}
         Recomputed and as stated; not as stated; something that cannot be recomputed from the model and the
         data, so that it is taken on trust; or not checked, because an earlier step failed.
@@ -77,7 +77,7 @@ class VerificationStep:
 
     @property
     def told(self) -> str:
-        """The detail of a step; of a failed one also what was stated and found, where people can read it."""
+        """The detail of a step; for a failed one also what was stated and found, if people can read it."""
         readable = not is_fingerprint(self.expected) and self.found != NOT_COMPUTED
         if self.status != "failed" or (self.detail and not readable):
             return self.detail
@@ -142,7 +142,7 @@ class VerificationReport:
         return tuple(step for step in self.steps if step.status == status)
 
     def _repr_html_(self) -> str:
-        """Return the list with ticks that notebooks show: failures first, what was recomputed folded."""
+        """Return the checklist that notebooks show: failures first, recomputed steps folded."""
         from pbgnet.pages import Card, Check, Checks, render_card  # the template engine is for notebooks only
 
         headings = {"failed": "Failed", "trusted": "Taken on trust", "ok": "Recomputed"}
@@ -156,7 +156,7 @@ class VerificationReport:
         return render_card(card)
 
     def __str__(self) -> str:
-        # A name in the data that holds the end of a line must not look like a line of the report.
+        # A name in the data with a line break must not look like a line of the report.
         shown = [step for step in self.steps if step.status != "skipped"]
         return "\n".join(r"\n".join(str(line).splitlines()) for line in (*shown, self.summary))
 
@@ -290,7 +290,7 @@ def _run_all(
     """Run the checks in order; after one has failed, the others are listed as not checked."""
     failed: set[str] = set()
     for name, check in checks.items():
-        # The sentences of a certificate are made from its numbers: where these were edited, they differ too.
+        # The sentences of a certificate are made from its numbers: if these were edited, they differ too.
         follows = failed - {TEXT_STEP} or (failed and name == "statement")
         step = _skipped(name) if follows and not every_step else _run(name, check, case)
         if step.status == "failed":

@@ -1,4 +1,4 @@
-"""The checks `verify` runs, in the order they are listed in: for a network, and for answers alone."""
+"""The checks that `verify` runs, in the order in which they are listed: for a network, and for answers."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ NETWORK_STEPS: dict[str, Callable[[NetworkCase], Outcome]] = {
     "settled beforehand": origin.check_settled,
 }
 
-# What comes first wherever a classifier is known by its answers.
+# What comes first if a classifier is known by its answers.
 _ANSWERED: dict[str, Callable[[AnswersCase], Outcome]] = {
     "schema": identity.check_schema,
     "certificate text": identity.check_seal,
@@ -127,4 +127,4 @@ LABEL_STEPS: dict[str, Callable[[AnswersCase], Outcome]] = {
     "shares of delta": label_checks.check_shares,
     "evidence": label_checks.check_evidence,
 }
-"""What takes the place of steps of the same names where a classifier answers with several labels."""
+"""Replacements for steps of the same names if a classifier answers with several labels."""

@@ -3,10 +3,10 @@
 
 """The first layer on binned rows, for CPUs: see `binned_torch` for what is computed.
 
-A block is one replica and as many neurons as a vector holds. Its weights are turned, group by group of
-columns, so that each input has a vector of its own, and the table gets one per code; then all sums run in
-registers. Blocks are shared between threads; within one, sums are formed in a fixed order. The argument
-`pieces` tells how long vectors are, see `numba_vectors`.
+A block is one replica and as many neurons as a vector holds. Its weights are transposed, group by group of
+columns, so that each input has its own vector, and the table gets one per code; then all sums run in
+registers. Threads share the blocks; within one, sums are formed in a fixed order. The argument `pieces` says
+how long vectors are, see `numba_vectors`.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from pbgnet.kernels.numba_compiler import compiled
 from pbgnet.kernels.threads import share
 
 LINE = 64  # bytes of a line of the cache
-AHEAD = 32  # how many numbers before they are needed weights are sent for
+AHEAD = 32  # how many numbers ahead weights are prefetched
 
 
 def first_product(weight: Tensor, codes: Tensor, inverse_length: Tensor, book: Any) -> Tensor:
@@ -61,7 +61,7 @@ def _arrays(*tensors: Tensor) -> list[NDArray[Any]]:
 
 
 def _share(kernel: Callable[..., None], weight: Tensor, codes: Tensor, *arrays: Any) -> None:
-    """Run a kernel on all neurons: in wide vectors, and a few that are left over in narrow ones."""
+    """Run a kernel on all neurons: in wide vectors, and the remaining few in narrow ones."""
     (n_replicas, m, d), (n, c) = weight.shape, codes.shape[-2:]
     wide, narrow = (len(pieces) * PIECE // weight.element_size() for pieces in (WIDE, NARROW))
     left = m % wide if m % wide <= narrow else 0
@@ -122,7 +122,7 @@ def _most_inputs(columns, groups):
 
 @compiled
 def _scratch(pieces, n_vectors, like):
-    """Return an array of so many vectors that begins with a line of the cache."""
+    """Return an array of this many vectors, aligned with a cache line."""
     lanes, of_line = len(pieces) * PIECE // like.itemsize, LINE // like.itemsize
     room = np.empty(n_vectors * lanes + of_line, dtype=like.dtype)
     begin = (-room.ctypes.data % LINE) // like.itemsize
@@ -131,7 +131,7 @@ def _scratch(pieces, n_vectors, like):
 
 @compiled
 def _turn(pieces, weight, start, count, d, first, last, by_input):
-    """Write the weights of some inputs and neurons, which begin at `start`, so that every input has a row."""
+    """Write the weights of some inputs and neurons, beginning at `start`, so that every input has a row."""
     lanes = len(pieces) * PIECE // weight.itemsize
     t = first
     while t < last and t + lanes <= d:  # into inputs that belong to the next columns, where these are
@@ -147,7 +147,7 @@ def _turn(pieces, weight, start, count, d, first, last, by_input):
 
 @compiled
 def _turn_back(pieces, by_input, weight, start, count, d, first, last):
-    """The reverse of `_turn`; what it writes of inputs of the next columns is written again with these."""
+    """The reverse of `_turn`; what it writes for inputs of the next columns is overwritten with these."""
     lanes = len(pieces) * PIECE // weight.itemsize
     t = first
     while t < last and t + lanes <= d:
@@ -246,7 +246,7 @@ def _pull_back(
 
 @compiled
 def _empty_table(pieces, table, by_input, walk, value, columns, low_column, high_column):
-    """Take the gradients in the products with the codes of some columns to their inputs."""
+    """Carry the gradients of the products with the codes of some columns over to their inputs."""
     lanes = len(pieces) * PIECE // table.itemsize
     zero = spread(table.dtype.type(0), pieces)
     first_input = columns[low_column, 1]

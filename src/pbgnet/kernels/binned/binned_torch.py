@@ -1,9 +1,10 @@
 """The first layer on binned rows, in plain PyTorch: reference and fallback.
 
-A row x is the sum of what the codes of its columns stand for, and so is its product with a weight vector w:
-`w . x = sum_j T[code_j]`, where the table T holds the product of w with each code. T takes one pass over the
-weights, the steps of a column being running sums; the product then takes one look-up per cell. Backwards,
-gradients are added up per code, and running sums from the other end take them to the weights.
+A row x is the sum of what the codes of its columns stand for, so its product with a weight vector w is
+`w . x = sum_j T[code_j]`, where the table T contains the product of w with each code. Computing T takes one
+pass over the weights, because the steps of a column are running sums; the product then takes one look-up per
+cell. In the backward pass, gradients are added up per code, and running sums from the other end carry them to
+the weights.
 """
 
 from typing import Any
@@ -18,12 +19,12 @@ def first_product(weight: Tensor, codes: Tensor, inverse_length: Tensor, book: A
     Parameters
     ----------
     weight : Tensor, shape (R, m, d + 1)
-        The last column weighs the constant input 1.
+        The last column is the weight of the constant input 1.
     codes : Tensor of whole numbers, shape (R, n, c) or (1, n, c)
     inverse_length : Tensor, shape (R, n) or (1, n)
-        What rows are multiplied by: 1 / |x| with the constant, or 1.
+        The factor of each row: 1 / |x| with the constant, or 1.
     book : DeviceBook
-        What the codes stand for, see `pbgnet.networks.binned`.
+        The meaning of the codes, see `pbgnet.networks.binned`.
     """
     return look_up(code_products(weight, book), book.offsets + codes.long(), inverse_length)
 
@@ -51,10 +52,10 @@ def pull_back_first_product(
 def code_products(weight: Tensor, book: Any) -> Tensor:
     """Return the product of each neuron's weights with what each code stands for: shape (R, B, m).
 
-    The constant input belongs to every row once: it is counted with the codes of the first column.
+    The constant input counts once per row: it is included in the codes of the first column.
     """
     by_input = weight.mT  # (R, d + 1, m)
-    # Steps in a table (c, most steps), those that a column has not being an input that is left out.
+    # Steps in a table (c, most steps); steps that a column does not have point to an input that is left out.
     padded = torch.constant_pad_nd(by_input, (0, 0, 0, 1))  # input d + 1 is nothing
     sums = torch.constant_pad_nd(padded[:, book.step_inputs].cumsum(2), (0, 0, 1, 0))  # (R, c, steps + 1, m)
     table: Tensor = sums[:, book.column_of, book.steps_on] + padded[:, book.other_input]
@@ -64,7 +65,7 @@ def code_products(weight: Tensor, book: Any) -> Tensor:
 
 
 def pull_back_code_products(by_code: Tensor, book: Any) -> Tensor:
-    """Return the gradient in the weights, (R, m, d + 1), for one in the products with codes, (R, B, m)."""
+    """Return the gradient of the weights, (R, m, d + 1), given that of the products with codes, (R, B, m)."""
     n_replicas, _, m = by_code.shape
     result = by_code.new_zeros(n_replicas, book.n_inputs + 2, m)  # the last is nothing
     result.index_add_(1, book.other_input, by_code)

@@ -4,11 +4,11 @@
 
 """The first layer on binned rows, in Triton: see `binned_torch` for what is computed.
 
-Forwards, one kernel replaces the weights of a column's steps by their running sums, and lays them out by
-input; a second one adds up what the codes of a row point to there. Backwards, one kernel multiplies the
-gradient with the rows, which it writes out from the codes a tile at a time, in registers. That takes as many
-multiplications as dense rows do, but none of their memory, and adds up in a fixed order: sums per code would
-need atomic additions, whose order changes from run to run.
+In the forward pass, one kernel replaces the weights of a column's steps by their running sums, and lays them
+out by input; a second one adds up what the codes of a row point to. In the backward pass, one kernel
+multiplies the gradient with the rows, which it writes out from the codes a tile at a time, in registers. That
+takes as many multiplications as dense rows, but none of their memory, and sums are in a fixed order: sums per
+code would need atomic additions, whose order changes from run to run.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-# Tiles of the three kernels; neurons are fewer where there are fewer.
+# Tiles of the three kernels; there are fewer neurons if the layer has fewer.
 NEURONS = 32
 STEPS = 64  # inputs that are summed up at a time
 ROWS, COLUMNS = 2, 16  # whose codes are looked up at a time
@@ -80,9 +80,9 @@ _SIZES = ["n", "m", "c", "width", "n_spans", "n_blocks", "row_blocks", "n_stretc
 def _running_sums_kernel(
     weight, running, spans, m, width, n_spans, n_blocks, BM: tl.constexpr, BT: tl.constexpr
 ):
-    """One column, the last one being the constant, and one block of neurons; running is (R, width, m).
+    """One column, or the constant after the last, and one block of neurons; running is (R, width, m).
 
-    Steps get the sum of the weights of their column up to and with their own, other inputs their weight.
+    Steps get the sum of their column's weights up to and including their own, other inputs their weight.
     """
     program = tl.program_id(0).to(tl.int64)
     column, rest = program % n_spans, program // n_spans

@@ -10,23 +10,23 @@ INPUTS = 128  # columns are taken together as long as they have no more inputs a
 
 
 class CodeWalk(NamedTuple):
-    """A `CodeBook` as the loops want it, columns one after the other, codes by the number of their steps.
+    """A `CodeBook` in the form that the loops need: columns in order, codes by the number of their steps.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (c + 1,)
         Where the codes of each column begin.
     codes : ndarray of int64, shape (4 B,)
-        For every code: itself; how many steps it has more than the one before; its other input, or -1; and,
-        at both ends of a run of codes that follow each other with one step more each, the even length of
-        that run, else 0.
+        For every code: itself; how many more steps it has than the one before; its other input, or -1; and,
+        at both ends of a run of consecutive codes with one more step each, the even length of that run, else
+        0.
     values : ndarray, shape (B,)
-        Of every code in the same order, as numbers of the weights' type.
+        Values of every code in the same order, in the type of the weights.
     columns : ndarray of int64, shape (c + 1, 5)
         Where the codes of each column begin; where its inputs begin; the input of its value, or -1; the input
-        behind the last of its steps that is ever on. The last row holds where all of them end.
+        after the last of its steps that is ever on. The last row says where all of them end.
     groups : ndarray of int64
-        Columns that begin a group of columns whose weights are turned together, and c.
+        Columns that begin a group of columns whose weights are transposed together, and c.
     """
 
     starts: NDArray[np.int64]
@@ -38,7 +38,7 @@ class CodeWalk(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def walk_of(book: Any, number: np.dtype[Any]) -> CodeWalk:
-    """Return the walk of a `CodeBook` for weights of a type; kept for the books that are in use."""
+    """Return the walk of a `CodeBook` for weights of a type; cached while the book is in use."""
     starts = book.starts
     column_of = np.repeat(np.arange(book.n_columns), np.diff(starts))
     code = np.lexsort((book.steps_on, column_of))

@@ -3,10 +3,10 @@
 
 """Vectors in Numba's loops: neighbouring numbers, held in registers.
 
-Loops over arrays that may overlap, for all the compiler knows, go through memory at every turn. A vector is a
-value of its own: sums over many rows of a table stay in registers. Where registers are narrower the compiler
-splits it. How long a vector is, is a matter of its type: functions are told by a tuple with an entry for
-every 16 bytes, `WIDE` or `NARROW`, and are compiled for each.
+If the compiler cannot exclude that arrays overlap, loops over them go through memory at every step. A vector
+is a value of its own: sums over many rows of a table stay in registers, and the compiler splits it if
+registers are narrower. The length of a vector is part of its type: functions receive a tuple with an entry
+for every 16 bytes, `WIDE` or `NARROW`, and are compiled for each.
 """
 
 import operator
@@ -84,7 +84,7 @@ def spread(typing, number, pieces):
 
 @intrinsic
 def expect(typing, array, at):
-    """Bring what lies at array[at], which may be behind the array's end, near to be written or read soon."""
+    """Prefetch what is at array[at], which may be beyond the end of the array, for writing or reading."""
 
     def generate(context, builder, signature, arguments):
         address = _address(context, builder, signature.args[0], *arguments)
@@ -102,9 +102,9 @@ def expect(typing, array, at):
 def turn_tile(typing, pieces, source, at, stride, last, target, to, to_stride, to_last):
     """Transpose a square of numbers, as many each way as a vector holds.
 
-    Row q of the source begins at `at + min(q, last) * stride`; row q of the target is column q of the source
-    and is written to `to + min(q, to_last) * to_stride`, the last row first: rows that are missing at the
-    edge of a matrix are read as copies of its last row, and are not left behind where it is written.
+    Row q of the source begins at `at + min(q, last) * stride`. Row q of the target is column q of the source
+    and is written to `to + min(q, to_last) * to_stride`, the last row first. Rows that are missing at the
+    edge of a matrix are read as copies of its last row, and do not remain where it is written.
     """
     kinds = (
         pieces,

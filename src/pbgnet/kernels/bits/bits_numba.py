@@ -1,12 +1,12 @@
 """Layers of a sign network above the first, on CPUs: signs are bits, and a byte of them is looked up.
 
-Weights are real numbers, as they are learned, so that bits alone cannot give `w . s`. But the eight signs of
-a byte have 256 values, and the sum of their eight weights is in a table (`_tables`): an eighth of the
-additions, no multiplication, and the neurons side by side in vectors. Where all weights of each neuron have
-one size, as in networks with binary weights, a sum is a count: XOR and popcount, on 64 signs at a time. Which
-of the two is used is seen from the weights.
+Weights are real numbers, so bits are not enough to compute `w . s`. But the eight signs of a byte have only
+256 combinations, and the sum of their eight weights is in a table (`_tables`): an eighth of the additions, no
+multiplication, and the neurons side by side in vectors. If all weights of each neuron have the same absolute
+value, as in networks with binary weights, a sum is a count: XOR and popcount, on 64 signs at a time. The
+weights decide which of the two is used.
 
-Answers are those of `bits_torch`, to which the few rows go whose sums leave a sign in doubt.
+Answers are those of `bits_torch`, which also handles the few rows whose sums leave a sign in doubt.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +22,8 @@ from pbgnet.kernels.bits import bits_torch
 from pbgnet.kernels.numba_compiler import compiled, compiled_in_order
 from pbgnet.kernels.threads import share
 
-FEW_ROWS = 256  # for so many rows, tables are not worth making
-MOST_ENTRIES = 1 << 22  # of the tables of a layer, 32 MB
+FEW_ROWS = 256  # for fewer rows, making tables does not pay off
+MOST_ENTRIES = 1 << 22  # largest tables of a layer, 32 MB
 ROWS_PER_BLOCK = 1024
 WORD = 8  # bytes
 
@@ -124,7 +124,7 @@ def _pack(product, bits, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def _look_up(bits, base, tables, limit, found, unsure, first, last):  # type: ignore[no-untyped-def]
-    """Add up what the bytes of each row stand for, and write the signs; tell rows with a sign in doubt."""
+    """Add up what the bytes of each row stand for, and write the signs; mark rows with a sign in doubt."""
     n, m, n_bytes = bits.shape[1], base.shape[1], tables.shape[1]
     row_blocks = -(-n // ROWS_PER_BLOCK)
     total = np.empty(m)

@@ -1,9 +1,10 @@
 """Layers of a sign network above the first, in plain PyTorch: reference and fallback.
 
-A neuron that reads signs answers with the sign of a sum of weights, each with a plus or a minus. Rounding
-could turn that sign where the sum is nearly 0, differently for every order of the additions. So the sign is
-that of the exact sum: where a sum in float64 leaves it in doubt, it is formed without rounding. All
-implementations hence answer alike, ties included, whatever order they add in and however many rows they get.
+A neuron that reads signs answers with the sign of a sum of weights, each with a plus or a minus. If the sum
+is nearly 0, rounding could flip that sign, differently for every order of the additions. So the answer is the
+sign of the exact sum: if a sum in float64 leaves it in doubt, it is computed without rounding. All
+implementations therefore give the same answers, ties included, for any order of additions and any number of
+rows.
 """
 
 import math
@@ -22,9 +23,9 @@ def answers(first: Tensor, weights: Sequence[Tensor], intercept: bool) -> Tensor
     first : Tensor, shape (R, n, d)
         `w . x` of the first layer.
     weights : sequence of Tensor, shapes (R, m_k, d_k + intercept)
-        Of the layers above it, in order.
+        Weights of the layers above it, in order.
     intercept : bool
-        Whether the last column of each weighs a constant input 1.
+        Whether the last column of each is the weight of a constant input 1.
     """
     on = first > 0
     for weight in weights:
@@ -49,8 +50,8 @@ def layer(on: Tensor, weight: Tensor, intercept: bool) -> Tensor:
 def doubt(weight: Tensor) -> Tensor:
     """Bound the rounding of float64 sums of weights (..., m, d) with any signs, in any order: shape (..., m).
 
-    0 where no sum is ever rounded, because all weights are multiples of one power of 2 that is not too small:
-    whole numbers, say, and nearly always weights in float32.
+    0 if no sum is ever rounded, because all weights are multiples of one power of 2 that is not too small:
+    for example whole numbers, and nearly always weights in float32.
     """
     size = weight.detach().double().abs()
     total = size.sum(-1)

@@ -1,1 +1,1 @@
-"""Orders of rows that are computed place by place."""
+"""Permutations of rows that are computed place by place."""

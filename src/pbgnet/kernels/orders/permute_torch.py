@@ -1,8 +1,8 @@
-"""A keyed bijection of the numbers below a count, in whole numbers: every backend gives the same.
+"""A keyed bijection of the numbers below a count, in whole numbers, so all backends give the same result.
 
-It is a Feistel network on pairs of numbers (Black and Rogaway, 2002): in turn each half of a pair is moved,
-as the hand of a clock, by a hash of the other half. Pairs that are no numbers below the count go round once
-more, until they are (cycle walking).
+It is a Feistel network on pairs of numbers (Black and Rogaway, 2002): in turn, each half of a pair is rotated
+by a hash of the other half. Pairs that are not numbers below the count go round again, until they are (cycle
+walking).
 """
 
 import math
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 ROUNDS = 6
-"""How often a half is moved, each of them in turn."""
+"""How often a half is moved, each half in turn."""
 
 # The odd constants of SplitMix64 (Steele, Lea and Flood, 2014), as signed integers.
 STRIDE = 0x9E3779B97F4A7C15 - (1 << 64)
@@ -19,14 +19,14 @@ FACTORS = (0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64))
 
 
 def permuted(places: Tensor, keys: Tensor, counts: Tensor, most: int) -> Tensor:
-    """Map numbers below a count one to one to themselves.
+    """Permute the numbers below a count.
 
     Parameters
     ----------
     places, keys, counts : Tensor of int64, of shapes that are broadcast
-        The numbers; random bits that tell one permutation from another; how many numbers are permuted.
+        The numbers; random bits that distinguish permutations; how many numbers are permuted.
     most : int
-        The largest count, at most 2^40: the same numbers are permuted otherwise where it differs.
+        The largest count, at most 2^40; if it differs, so does the permutation.
     """
     high, low = sides(most)
     found = _moved_pairs(places, keys, high, low)
@@ -36,7 +36,7 @@ def permuted(places: Tensor, keys: Tensor, counts: Tensor, most: int) -> Tensor:
 
 
 def sides(most: int) -> tuple[int, int]:
-    """Return how many numbers each half of a pair has, so that pairs are hardly more than the count."""
+    """Return the size of each half of a pair, so that there are hardly more pairs than the count."""
     low = max(1, math.isqrt(max(most - 1, 0)) + 1)
     return -(-most // low), low
 
@@ -62,5 +62,5 @@ def _moved(half: Tensor, by: Tensor, keys: Tensor, count: int) -> Tensor:
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:
-    """Shift the bits of signed integers as those of unsigned ones."""
+    """Shift the bits of signed integers like those of unsigned ones."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)

@@ -4,10 +4,10 @@
 
 """The sampled layer in Triton: signs are drawn where they are used and never stored.
 
-Sign i of sample t of an example is a function of the seed and of (replica, example, t, i) alone
-(the four counters of Philox), so the backward pass draws the same signs again, and neither the tiles
-nor the order in which programs run change a result. All neurons of a layer see the same signs. Two
-layers with the same seed would see the same random numbers: give each call its own seed.
+Sign i of sample t of an example only depends on the seed and on (replica, example, t, i), the four counters
+of Philox. So the backward pass draws the same signs again, and neither the tiles nor the order in which
+programs run change a result. All neurons of a layer see the same signs. Two layers with the same seed would
+see the same random numbers: give each call its own seed.
 
 For float32 means 32 random bits decide a sign, for float64 means 63: the probability of every sign
 is right to 2^-33 and 2^-63. Certain signs (a mean of -1 or 1) are certain.
@@ -47,8 +47,8 @@ SMALL_TILE = Tile(32, 16, 8, 1)
 SMALL_ELEMENTS = 1 << 11  # samples x inputs x neurons: they are held in registers
 SMALLEST_PRODUCT, RESIDENT_INPUTS = 16, 128
 
-# Examples, and then samples, are shared out until there are programs of about so many warps in all: as many
-# as the multiprocessors of a large GPU can hold, so that some compute while others wait ...
+# Examples, and then samples, are divided until all programs together have about this many warps: as many as
+# the multiprocessors of a large GPU can hold, so that some compute while others wait ...
 WARPS = 132 * 64
 # ... but the copies of a gradient that this takes hold at most this many numbers.
 PARTIAL_ELEMENTS = 1 << 27
@@ -107,7 +107,7 @@ def differentiate(
     if n_replicas * n * m == 0:
         return torch.zeros_like(mean), torch.zeros_like(weight)
     tile, resident, options = _tile(mean, m, BACKWARD_TILE, WIDE_BACKWARD_TILE)
-    # Both gradients are sums over neurons, examples or samples of what the programs find.
+    # Both gradients are sums over neurons, examples or samples of what the programs compute.
     n_groups = _shares(triton.cdiv(m, tile.neurons), PARTIAL_ELEMENTS // mean.numel())
     n_chunks = _shares(
         n, min(WARPS // (tile.n_warps * n_replicas * n_groups), PARTIAL_ELEMENTS // weight.numel())
@@ -125,7 +125,7 @@ def differentiate(
 
 
 def _tile(mean: Tensor, m: int, resident: Tile, wide: Tile) -> tuple[Tile, bool, dict[str, int]]:
-    """The tile, whether all inputs fit into it, and what to tell the compiler."""
+    """The tile, whether all inputs fit into it, and the options for the compiler."""
     d = mean.shape[-1]
     product = mean.dtype == torch.float32 and m >= SMALLEST_PRODUCT
     fits = d <= RESIDENT_INPUTS
@@ -156,7 +156,7 @@ def _total(copies: Tensor) -> Tensor:
 
 
 def _shares(size: int, at_most: int) -> int:
-    """Into how many shares of equal size, the last one excepted, to cut; none of them is empty."""
+    """Into how many shares of equal size, except for the last one, to divide; none of them is empty."""
     return -(-size // -(-size // max(1, min(size, at_most))))
 
 
