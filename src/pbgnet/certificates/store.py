@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
 from pbgnet.certificates.classifier import CertifiedPredictions
 from pbgnet.certificates.data import Inputs, Split
@@ -314,15 +314,14 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
     check_kind("model", model, CertifiedModel, advice="Of a fitted estimator, pass its certified_model_.")
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
-    rows = {
-        name: torch.tensor(getattr(model, name), dtype=torch.int64)
-        for name in ("prior_rows", "certified_rows")
-    }
-    tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
+    arrays = {name: tensor.numpy() for name, tensor in {**weights, **prior}.items()}
+    arrays |= {"prior_rows": model.prior_rows, "certified_rows": model.certified_rows}
     # As int64, bit by bit: not every reader of safetensors knows whole numbers without a sign.
-    tensors["row_fingerprints"] = torch.from_numpy(model.row_fingerprints.view(np.int64).copy())
+    arrays["row_fingerprints"] = model.row_fingerprints.view(np.int64)
     if model.prior_margins is not None:
-        tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
+        arrays["prior_margins"] = model.prior_margins
+    # They are written from where they are, so that their numbers must follow each other there.
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     size = sum(tensor.nbytes for tensor in tensors.values())
     if size > LARGEST_WEIGHTS - LARGEST_HEADER:
         raise DomainError(
