@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pbgnet.exceptions import DomainError, DtypeError, ShapeError, UnknownNameError
@@ -139,6 +139,24 @@ def check_readable(name: str, value: Any) -> None:
 
 LARGEST_INT = int(np.finfo(np.float64).max)
 """Larger whole numbers do not fit into a double."""
+
+
+def as_read_only(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Return an array that nobody writes to: the one given if that is such a one, else a copy.
+
+    Examples
+    --------
+    >>> from pbgnet.validation import as_read_only
+    >>> once = as_read_only([1, 2], "int64")
+    >>> as_read_only(once, "int64") is once
+    True
+    """
+    array = np.asarray(values)
+    if array.dtype == np.dtype(dtype) and not array.flags.writeable:
+        return array
+    copied = np.array(array, dtype=dtype)
+    copied.setflags(write=False)
+    return copied
 
 
 def positive_int(name: str, value: object, largest: int = LARGEST_INT) -> int:

@@ -1,9 +1,12 @@
 """Tables in parts: the same rows, in the same kinds of columns, as the whole."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from pbgnet.exceptions import CacheError
 from pbgnet.preprocessing import (
     ColumnTable,
     Moments,
@@ -11,7 +14,9 @@ from pbgnet.preprocessing import (
     code_files,
     column_parts,
     is_source,
+    kept_beside,
     read_columns,
+    zeros_beside,
 )
 from pbgnet.preprocessing import parts as parts_module
 from pbgnet.preprocessing.dates import read_dates
@@ -145,3 +150,32 @@ def test_many_codes_of_a_source_are_mapped_and_gathered_from_a_file(tmp_path, mo
     assert not isinstance(
         code_files.collect_codes([codes], codes.shape, codes.dtype, mapped=False), np.memmap
     )
+
+
+def test_what_belongs_to_rows_of_a_source_is_mapped_from_a_file_that_takes_what_is_written(
+    tmp_path, monkeypatch
+):
+    values = np.arange(24, dtype=np.uint64).reshape(3, 8)
+    assert code_files.mapped_copy(values, tmp_path) is values
+    monkeypatch.setattr(code_files, "HELD_BYTES", 100)
+    monkeypatch.setattr(code_files, "ZEROED_BYTES", 50)
+    assert code_files.mapped_zeros((2,), np.int64).tolist() == [0, 0]
+    mapped = code_files.mapped_copy(values, tmp_path)
+    assert mapped is not values
+    assert not mapped.flags.owndata
+    assert list(tmp_path.iterdir()) == []  # the file has no name
+    assert (
+        type(pickle.loads(pickle.dumps(mapped))) is type(mapped) is np.ndarray
+    )  # no file in another process
+    np.testing.assert_array_equal(mapped, values)
+    mapped[1] += 1
+    np.testing.assert_array_equal(mapped - values, [[0] * 8, [1] * 8, [0] * 8])
+    with pytest.raises(CacheError, match="nowhere"):
+        code_files.mapped_zeros((200,), np.int64, tmp_path / "nowhere")
+
+
+def test_what_belongs_to_rows_of_a_table_in_memory_stays_there(frame, monkeypatch):
+    monkeypatch.setattr(code_files, "HELD_BYTES", 0)
+    values = np.arange(5)
+    assert kept_beside(frame, values) is values
+    assert zeros_beside(frame, (5,), np.uint64).flags.owndata

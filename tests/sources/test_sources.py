@@ -203,3 +203,15 @@ def test_frames_of_a_frame_are_copies_of_their_rows_alone(monkeypatch):
     assert [len(part) for part in parts] == taken == [4, 4, 2]
     parts[0].loc[0, "a"] = 7.0
     assert frame.loc[0, "a"] == 0.0
+
+
+def test_of_a_file_only_the_row_group_that_is_looked_at_is_in_memory(tmp_path, monkeypatch):
+    numbers = np.random.default_rng(0).random((1 << 15, 8))
+    table = pa.table({f"x{k}": numbers[:, k] for k in range(8)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1 << 11, use_dictionary=False)
+    monkeypatch.setattr(parquet_files, "PART_ROWS", 1 << 10)
+    before, most = pa.total_allocated_bytes(), 0
+    monkeypatch.setattr(parquet_files, "READ_BYTES", 1 << 12)
+    for _ in scan_table(tmp_path).batches():
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < numbers.nbytes / 2

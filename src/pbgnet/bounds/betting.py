@@ -155,6 +155,7 @@ def _root(losses: NDArray[np.float64], budget: float, bets: list[float], log_wei
     """
     distinct, repeats = np.unique(losses, return_counts=True)
     counts = repeats.astype(np.float64)
+    del repeats  # there may be millions of them
 
     @functools.cache
     def surplus(m: float) -> float:

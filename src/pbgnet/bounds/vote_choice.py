@@ -159,9 +159,11 @@ def _expected_bounds(
 def _shares(wrong: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share of the rows at each point of the grid of probabilities of being wrong."""
     place = wrong * _CELLS
-    left = np.minimum(np.floor(place).astype(np.intp), _CELLS - 1)
-    above = np.bincount(left + 1, place - left, minlength=_CELLS + 1)
-    below = np.bincount(left, 1.0 - (place - left), minlength=_CELLS + 1)
+    left = np.floor(place).astype(np.intp)
+    np.minimum(left, _CELLS - 1, out=left)
+    place -= left  # in place: there may be millions of rows
+    above = np.bincount(left + 1, place, minlength=_CELLS + 1)
+    below = np.bincount(left, 1.0 - place, minlength=_CELLS + 1)
     return np.asarray((above + below) / wrong.size)
 
 

@@ -8,14 +8,13 @@ import stat
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors.numpy import save_file
 
 from pbgnet.certificates.classifier import CertifiedPredictions
 from pbgnet.certificates.data import Inputs, Split
@@ -334,14 +333,13 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
     check_kind("model", model, CertifiedModel, advice="Of a fitted estimator, pass its certified_model_.")
     weights = {f"posterior_{k}": weight.detach() for k, weight in enumerate(model.network.weights)}
     prior = {f"prior_{k}": weight for k, weight in enumerate(model.network.prior_weights)}
-    rows = {
-        name: torch.tensor(getattr(model, name), dtype=torch.int64)
-        for name in ("prior_rows", "certified_rows")
-    }
-    tensors = {name: tensor.contiguous().clone() for name, tensor in {**weights, **prior, **rows}.items()}
-    tensors[ROW_FINGERPRINTS] = _as_signed(model.row_fingerprints)
+    arrays = {name: tensor.numpy() for name, tensor in {**weights, **prior}.items()}
+    arrays |= {"prior_rows": model.prior_rows, "certified_rows": model.certified_rows}
+    arrays[ROW_FINGERPRINTS] = _as_signed(model.row_fingerprints)
     if model.prior_margins is not None:
-        tensors["prior_margins"] = torch.tensor(model.prior_margins, dtype=torch.float64)
+        arrays["prior_margins"] = model.prior_margins
+    # They are written from where they are, so that their numbers must follow each other there.
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     size = sum(tensor.nbytes for tensor in tensors.values())
     if size > LARGEST_WEIGHTS - LARGEST_HEADER:
         raise DomainError(
@@ -355,13 +353,13 @@ def write_model(model: CertifiedModel, folder: Path) -> None:
     _let_others_read(folder / WEIGHTS)
 
 
-def _as_signed(rows: NDArray[np.uint64]) -> Tensor:
+def _as_signed(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return fingerprints as int64, bit by bit: not all readers know whole numbers without a sign."""
-    return torch.from_numpy(rows.view(np.int64).copy())
+    return np.ascontiguousarray(rows).view(np.int64)
 
 
-def _write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write tensors into a file; what the disk has against it is an error of the system."""
+def _write_tensors(tensors: dict[str, NDArray[Any]], path: Path) -> None:
+    """Write arrays into a file; what the disk has against it is an error of the system."""
     try:
         save_file(tensors, path)
     except SafetensorError as error:  # a full disk, say, is told in words alone

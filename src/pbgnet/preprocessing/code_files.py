@@ -5,6 +5,7 @@ Such a file is gone with the last array that looks into it, however its process 
 
 import errno
 import math
+import mmap
 import os
 import shutil
 import tempfile
@@ -118,7 +119,8 @@ def mapped_zeros(shape: tuple[int, ...], dtype: Any, folder: Path | None = None)
         for start in range(0, n_bytes, ZEROED_BYTES):
             file.write(memoryview(block)[: n_bytes - start])
         file.flush()
-        return np.memmap(file, dtype=dtype, mode="r+", shape=shape).view(np.ndarray)
+        # Not a np.memmap, which joblib would hand to other processes by the name of its file.
+        return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype=dtype).reshape(shape)
 
 
 def mapped_copy(values: NDArray[Any], folder: Path | None = None) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import pytest
 from pbgnet.certificates.data import (
     check_apart,
     count_duplicates,
+    duplicates,
     note_on_near_copies,
     row_fingerprints,
     single_columns,
@@ -45,3 +46,13 @@ def test_columns_that_float32_holds_are_told_over_all_parts(monkeypatch):
     assert single_columns(frame).tolist() == [True, False, False]
     assert single_columns(frame, ["b", "a"]).tolist() == [False, True]
     assert single_columns(frame[["b", "a"]].to_numpy()).tolist() == [False, True]
+
+
+def test_runs_of_equal_rows_may_cross_the_border_of_a_block(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, others = (rng.integers(0, 40, n).astype(np.uint64) for n in (60, 15))
+    for block in (1, 2, 3, 7, 1000):
+        monkeypatch.setattr(duplicates, "BLOCK", block)
+        assert count_duplicates(rows) == 60 - len(set(rows.tolist()))
+        assert count_duplicates(rows, others) == 60 - len(set(rows.tolist()) - set(others.tolist()))
+    assert count_duplicates(rows[:0], others) == 0

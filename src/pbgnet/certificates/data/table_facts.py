@@ -51,7 +51,9 @@ class TableFacts:
         digest = FeaturesDigest()
         roundings = [ROUNDINGS[name] for name in ("exact", "float32", "six digits")]
         zeros = zeros_beside(X, (len(roundings), count_rows(X)), np.uint64)
-        exact, single, near = hash_rows(digest.along(table_parts(X, columns)), roundings, zeros)
+        hashes = hash_rows(digest.along(table_parts(X, columns)), roundings, zeros)
+        hashes.setflags(write=False)  # so that whoever keeps them needs no copy
+        exact, single, near = hashes
         return cls(digest.finish(column_shape(X, columns)), exact, single, near)
 
     def labelled(self, y: ArrayLike | None) -> "TableFacts":

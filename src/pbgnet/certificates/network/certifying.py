@@ -199,14 +199,14 @@ def certify_prepared(
     prior_margins: ArrayLike | None = None,
 ) -> CertifiedModel:
     """Certify a network on a table that is prepared already; `certify_network` says what is what."""
-    network = certifiable(network)
+    network, margins = certifiable(network), kept_margins(prior_margins, prior, table.split.prior_rows)
     certificate, situation = issue_certificate(
         network,
         table,
         prior=prior,
         preprocessing=_preprocessing_record(table.inputs.preprocessor, preprocessing),
         terms=terms,
-        prior_margins=prior_margins,
+        prior_margins=margins,
     )
     deploys_prior = certificate.error_rate.predictor == "prior's vote"
     return CertifiedModel(
@@ -215,7 +215,7 @@ def certify_prepared(
         table.inputs,
         table.split,
         table.row_fingerprints,
-        kept_margins(prior_margins, prior, table.split.prior_rows),
+        margins,
         situation.prior if deploys_prior else situation.posterior,
     )
 

@@ -144,12 +144,12 @@ class Answers:
         r = self.code.n_outputs
         return self.error + (0.0 if r == 1 else (r + 2) * 2.0**-52)
 
-    @functools.cached_property
+    @property
     def leads(self) -> NDArray[np.float64]:
         """By how much the score of the true class exceeds all others."""
         return self.code.leads(self.output, self.truth)
 
-    @functools.cached_property
+    @property
     def answered(self) -> NDArray[np.int64]:
         """Places of the classes that the vote answers with; for several labels 0 and 1, shape (n, L)."""
         return self.code.decode(self.output)
@@ -177,8 +177,9 @@ class Answers:
         computes. The difference of two scores errs by twice as much, so that four times the error from here
         the answers are the same everywhere.
         """
+        leads = self.leads
         return Measured(
-            wrong=self.leads <= 4 * self.margin_error,
+            wrong=leads <= 4 * self.margin_error,
             losses=np.clip((1.0 - self.mean_agreement) / 2.0, 0.0, 1.0),
             loss_error=0.5 * self.margin_error,
             margins=self.margins,
@@ -186,7 +187,7 @@ class Answers:
             divergence=self.divergence,
             distance=self.distance,
             n_labels=self.code.n_labels if isinstance(self.code, LabelCode) else 1,
-            surely_wrong=self.leads < -4 * self.margin_error,
+            surely_wrong=leads < -4 * self.margin_error,
         )
 
     @property

@@ -21,6 +21,7 @@ from pbgnet.certificates.network.strategy import as_margins
 from pbgnet.exceptions import ShapeError, UncertifiedError
 from pbgnet.networks import AggregatedNetwork
 from pbgnet.preprocessing import TablePreprocessor
+from pbgnet.validation import as_read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +68,9 @@ class CertifiedModel:
             expected = "one of each label" if self.inputs.has_several_labels else "one list of margins"
             raise ShapeError(f"prior_margins must be {expected}, got shape {np.shape(margins)}.")
         object.__setattr__(self, "prior_margins", margins)
-        rows = np.array(self.row_fingerprints, dtype=np.uint64)
+        rows = as_read_only(self.row_fingerprints, np.uint64)
         if rows.ndim != 1:
             raise ShapeError(f"row_fingerprints must be a one-dimensional list, got shape {rows.shape}.")
-        rows.setflags(write=False)
         object.__setattr__(self, "row_fingerprints", rows)
         self.inputs.check_size(self.network.architecture.n_features, self.network.architecture.n_outputs)
 

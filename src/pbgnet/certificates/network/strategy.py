@@ -35,6 +35,7 @@ from pbgnet.certificates.routes import (
 )
 from pbgnet.exceptions import DomainError, ShapeError
 from pbgnet.networks import LabelCode
+from pbgnet.validation import as_read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +155,14 @@ def as_margins(margins: ArrayLike | None) -> NDArray[np.float64] | None:
     """Return margins as float64 in [-1, 1], a list or one for each label, or None where there are none."""
     if margins is None or not np.size(margins):
         return None
-    values = np.asarray(margins, dtype=np.float64)
+    values = as_read_only(margins, np.float64)
     if values.ndim not in (1, 2):
         raise ShapeError(f"prior_margins must be one list, or one for each label; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise DomainError("prior_margins contains NaN or infinity; margins must be in [-1, 1].")
-    return np.clip(values, -1.0, 1.0)
+    if values.min() >= -1.0 and values.max() <= 1.0:
+        return values
+    return as_read_only(np.clip(values, -1.0, 1.0), np.float64)
 
 
 def decide(situation: Situation, terms: Terms) -> Decision:
