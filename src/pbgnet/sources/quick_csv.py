@@ -69,7 +69,7 @@ def _read(
     try:
         table = csv.read_csv(
             pa.BufferReader(rows),
-            csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES, use_threads=False),
+            csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES),
             csv.ParseOptions(delimiter=separator, quote_char=False),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
