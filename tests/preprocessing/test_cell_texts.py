@@ -23,7 +23,7 @@ def test_cells_are_words(texts, numbers):
     assert held.words == words.words
     assert held.n_present == words.n_present
     np.testing.assert_array_equal(held.counts, words.counts)
-    some = np.array([7, 0, 0, 3])
+    some = np.array([7, 0, 1, 0, 3])
     for rows in (some, slice(2, 6), slice(0, 0)):
         assert list(held.take(rows)) == list(words.take(rows))
     assert list(CellTexts.joined([held, held.take(some)])) == [*texts, *words.take(some)]
@@ -33,9 +33,12 @@ def test_cells_are_words(texts, numbers):
     np.testing.assert_array_equal(read_numbers(held, "comma"), read_numbers(texts, "comma"))
     for layout in LAYOUTS:
         np.testing.assert_array_equal(read_dates(held, layout), read_dates(texts, layout))
-    (lengths, content), (expected, joined) = held.encoded(), words.encoded()
-    np.testing.assert_array_equal(lengths, expected)
-    assert bytes(content) == joined
+    both = CellTexts.joined([held, held.take(some)])
+    for one, other in ((held, words), (held.take(some), words.take(some)), (both, Words.of(list(both)))):
+        (lengths, content), (expected, joined) = one.encoded(), other.encoded()
+        np.testing.assert_array_equal(lengths, expected)
+        assert bytes(content) == joined
+        assert list(one.one_by_one()) == list(one.coded) == list(other)
 
 
 @pytest.mark.filterwarnings("ignore::pbgnet.exceptions.PBGNetWarning")

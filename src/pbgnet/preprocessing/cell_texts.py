@@ -21,7 +21,8 @@ class CellTexts(Words):
     ----------
     n_rows : int
     read : callable
-        Returns the texts as an array of Arrow, null where one is missing; called when somebody asks for them.
+        Returns the texts as an array of Arrow, null where one is missing, which then takes no room; called
+        when somebody asks for them.
     numbers : ndarray of float64, shape (n_rows,), optional
         The finite number that each cell writes out as programs do, NaN where a text is missing; None unless
         all cells write out one.
@@ -70,7 +71,10 @@ class CellTexts(Words):
 
     def one_by_one(self) -> PackedWords:
         """Return the same texts with a word for each cell, even for equal ones."""
-        content, starts = unpack_arrow(self.array.drop_null())
+        content, starts = unpack_arrow(self.array)
+        if not self.array.null_count:
+            return PackedWords(content, starts, np.arange(len(self)))
+        starts = np.append(starts[:-1][self.present], starts[-1])
         places = np.where(self.present, np.cumsum(self.present) - 1, MISSING)
         return PackedWords(content, starts, places)
 
@@ -101,9 +105,10 @@ class CellTexts(Words):
 
     def encoded(self) -> tuple[NDArray[np.int64], Any]:
         """Return the length of each text as UTF-8, -1 where one is missing, and all texts together."""
-        content, starts = unpack_arrow(self.array.drop_null())
-        lengths = np.full(len(self), MISSING, dtype=np.int64)
-        lengths[self.present] = np.diff(starts)
+        content, starts = unpack_arrow(self.array)
+        lengths = np.diff(starts)
+        if self.array.null_count:
+            lengths[~self.present] = MISSING
         return lengths, content
 
     @classmethod

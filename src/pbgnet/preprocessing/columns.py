@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pbgnet.exceptions import DomainError
 from pbgnet.preprocessing.binned import NO_OUTPUT, ColumnBook
+from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.dates import LAYOUTS, MOST_DAYS, PARTS, part_of, read_dates
 from pbgnet.preprocessing.moments import DAY
 from pbgnet.preprocessing.numerals import STYLES, UNITS, read_numbers
@@ -191,15 +192,27 @@ class DateColumn(FittedColumn):
         if any(abs(days) > MOST_DAYS for days in self.parts[0].thresholds):
             raise DomainError("The thresholds of a date must be days in the years 1 to 9999.")
 
-    def read(self, column: Column) -> tuple[list[NDArray[np.float64]], list[str]]:
+    def encode(self, column: Column) -> tuple[list[NDArray[np.int64]], list[str]]:
+        """Return the codes of each part, and what was no date."""
+        texts = Words.of(column.texts if column.texts is not None else number_texts(column.numbers))
+        if isinstance(texts, CellTexts) or texts.n_words >= len(texts):
+            numbers, unknown = self.read(texts)
+            return [part.codes(some) for part, some in zip(self.parts, numbers, strict=True)], unknown
+        numbers, _ = self.read(texts.each_word())  # and each row has what its word has
+        codes = [part.codes(some)[texts.places] for part, some in zip(self.parts, numbers, strict=True)]
+        return codes, self._unknown(texts, np.isnan(numbers[0])[texts.places])
+
+    def read(self, texts: Words) -> tuple[list[NDArray[np.float64]], list[str]]:
         """Return the numbers of each part, NaN where there is none, and what was no date."""
-        texts = column.texts if column.texts is not None else number_texts(column.numbers)
         seconds = read_dates(texts, self.layout)
-        unknown = Words.of(texts).occurring(np.isnan(seconds)) if np.isnan(seconds).any() else []
         parts = [part_of(which, seconds) for which in self.shown]
         if self.layout == "time":
             parts[0] = seconds / 3600
-        return parts, [*map(repr, unknown)]
+        return parts, self._unknown(texts, np.isnan(seconds))
+
+    @staticmethod
+    def _unknown(texts: Words, unread: NDArray[np.bool_]) -> list[str]:
+        return [*map(repr, texts.occurring(unread))] if unread.any() else []
 
     def books(self, numbers: str) -> list[ColumnBook]:
         """Those of the parts; thresholds between days are told as dates."""
@@ -236,8 +249,7 @@ def books_of(fitted: SomeColumn, numbers: str) -> list[ColumnBook]:
 def encode_column(fitted: SomeColumn, column: Column) -> tuple[list[NDArray[np.int64]], list[str]]:
     """Return the codes of each of `coded`, and the values that could not be read or have no output."""
     if isinstance(fitted, DateColumn):
-        parts, unknown = fitted.read(column)
-        return [part.codes(numbers) for part, numbers in zip(fitted.parts, parts, strict=True)], unknown
+        return fitted.encode(column)
     if isinstance(fitted, NumericColumn | CategoricalColumn):
         codes, unknown = fitted.encode(column)
         return [codes], unknown

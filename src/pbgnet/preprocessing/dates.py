@@ -4,13 +4,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.moments import DAY, Moments
-from pbgnet.preprocessing.shapes import Shapes, digit_matrix
+from pbgnet.preprocessing.shapes import Shapes, character_codes
 from pbgnet.preprocessing.words import Words
 
 MOST_DAYS = 3_000_000
@@ -53,6 +54,11 @@ PARTS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 weekday from Monday, 1, to Sunday, 7, and the hour."""
 
 
+_Whole = NDArray[np.int32]
+Fields = tuple[_Whole, _Whole, _Whole, _Whole, _Whole, NDArray[Any]]
+"""Year, month, day, hour, minute and second of dates."""
+
+
 def part_of(which: str, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a part of each date, NaN where there is none.
 
@@ -85,27 +91,29 @@ def read_dates(texts: Sequence[str | None], layout: str) -> NDArray[np.float64]:
     return np.asarray(found[read.places])
 
 
-def choose_layout(texts: Words) -> tuple[str, int]:
-    """Return the layout in which most cells are dates, and how many of them are.
+def choose_layout(texts: Words) -> tuple[str, NDArray[np.float64]]:
+    """Return the layout in which most cells are dates, and what they are read as: see `read_dates`.
 
     Where day and month cannot be told apart in any row, the month comes first between slashes, and the day
     otherwise.
     """
     written = Words(texts.words, texts.places) if isinstance(texts, Moments) else texts
-    best, most = "year first", _count_dates(written, "year first")
-    if most == written.n_present:
-        return best, most
-    slashes = int(written.each(lambda word: "/" in word, False).sum()) * 2 > written.n_present
+    best = "year first"
+    read, n_present = read_dates(written, best), written.n_present
+    if _n_read(read) == n_present:
+        return best, read
+    slashes = int(written.each(lambda word: "/" in word, False).sum()) * 2 > n_present
     for layout in (*(("month first", "day first") if slashes else ("day first", "month first")), "time"):
-        if most == written.n_present:  # none can read more
+        if _n_read(read) == n_present:  # none can read more
             break
-        if (score := _count_dates(written, layout)) > most:
-            best, most = layout, score
-    return best, most
+        other = read_dates(written, layout)
+        if _n_read(other) > _n_read(read):
+            best, read = layout, other
+    return best, read
 
 
-def _count_dates(texts: Words, layout: str) -> int:
-    return int(np.count_nonzero(~np.isnan(read_dates(texts, layout))))
+def _n_read(seconds: NDArray[np.float64]) -> int:
+    return int(np.count_nonzero(~np.isnan(seconds)))
 
 
 def date_text(value: date | time) -> str:
@@ -129,19 +137,22 @@ def _match(text: str, layout: str) -> re.Match[str] | None:
     return found
 
 
-def _fields(match: re.Match[str], read: Words, members: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the fields of those words whose shape is matched so, shape (6, n).
+def _fields(match: re.Match[str], read: Words, members: NDArray[np.int64]) -> Fields:
+    """Return the fields of those words whose shape is matched so.
 
     Year, month and date, those of 1 January 1970 for a time alone; hour, minute, second.
     """
-    digits = digit_matrix(read, members, len(match.string))
+    codes = character_codes(read, members, len(match.string))
     found = match.groupdict()
 
-    def whole(name: str, otherwise: int) -> NDArray[np.int64]:
-        if not found.get(name):
-            return np.full(len(members), otherwise)
-        start, end = match.span(name)
-        return np.asarray(digits[:, start:end] @ 10 ** np.arange(end - start)[::-1])
+    def whole(name: str, otherwise: int) -> NDArray[np.int32]:
+        value = np.full(len(members), otherwise if not found.get(name) else 0, dtype=np.int32)
+        if found.get(name):
+            for code in codes[slice(*match.span(name))]:
+                value *= 10
+                value += code
+                value -= ord("0")
+        return value
 
     hour = whole("hour", 0)
     if found["half"]:  # 12 am is midnight, 12 pm noon; 13 pm is no time
@@ -154,18 +165,25 @@ def _fields(match: re.Match[str], read: Words, members: NDArray[np.int64]) -> ND
     else:
         second = whole("second", 0).astype(np.float64)
     days = whole("year", 1970), whole("month", 1), whole("date", 1)
-    return np.array([*days, hour, whole("minute", 0), second], dtype=np.float64)
+    return (*days, hour, whole("minute", 0), second)
 
 
-def _seconds(fields: NDArray[np.float64]) -> NDArray[np.float64]:
+def _seconds(fields: Fields) -> NDArray[np.float64]:
     """Seconds since the beginning of 1970, NaN for a day or an hour that no calendar has."""
     year, month, day, hour, minute, second = fields
-    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
-    real = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    months = (year - 1970) * 12 + month - 1
+    low, high = (int(months.min()), int(months.max())) if months.size else (0, 0)
+    firsts, which = _first_days(np.arange(low, high + 2)), months - low
+    days = firsts[which] + day - 1
+    real = (month >= 1) & (month <= 12) & (day >= 1) & (days < firsts[which + 1])
     real &= (year >= 1) & (hour < 24) & (minute < 60) & (second < 60)
-    seconds = days.astype(np.int64) * DAY + hour * 3600 + minute * 60 + second
+    seconds = days * DAY + (hour * 3600 + minute * 60) + second
     return np.where(real, seconds, math.nan)
+
+
+def _first_days(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first day of months, both counted from the beginning of 1970."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
 def _by_day(

@@ -141,10 +141,13 @@ def _fit_read(column: Column, style: str, unit: str, rules: Rules) -> Fitted:
 
 def _fit_dates(column: Column, words: Words, max_bins: int) -> Fitted | None:
     """Learn a column of texts that write out dates or times; None if too few of them do."""
-    layout, n_read = choose_layout(words)
+    layout, seconds = choose_layout(words)
+    n_read = np.count_nonzero(~np.isnan(seconds))
     if not n_read or n_read < MOSTLY * words.n_present:
         return None
-    return _fit_parts(column, layout, read_dates(column.texts or [], layout), max_bins)
+    if isinstance(column.texts, Moments):  # never read back from texts
+        seconds = read_dates(column.texts, layout)
+    return _fit_parts(column, layout, seconds, max_bins)
 
 
 def _fit_moments(column: Column, moments: Moments, max_bins: int) -> Fitted | None:

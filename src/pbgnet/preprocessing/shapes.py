@@ -6,6 +6,7 @@ same places. So it is tried once for each shape.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +64,17 @@ class Shapes:
         return np.split(order, ends[:-1]) if self.shapes else []
 
 
-def digit_matrix(read: Words, members: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return the characters of words of one width as the digits they are, shape (n, width).
+def character_codes(read: Words, members: NDArray[np.int64], width: int) -> NDArray[Any]:
+    """Return the characters of words of one width, shape (width, n): whole numbers, those of Unicode.
 
-    Blanks around words do not count; what is no digit is some other number.
+    Blanks around words do not count.
     """
     if _shape_of_all(read) is not None:
-        codes = _packed_matrix(read)[members]
-    else:
-        texts = [read.words[place].strip() for place in members.tolist()]
-        codes = np.array(texts, dtype=f"<U{width}").view("<u4").reshape(len(texts), width)
-    return codes.astype(np.int64) - ord("0")
+        codes = _packed_matrix(read)
+        whole = len(members) == len(codes)  # all words have the one shape
+        return np.ascontiguousarray((codes if whole else codes[members]).T)
+    texts = [read.words[place].strip() for place in members.tolist()]
+    return np.array(texts, dtype=f"<U{width}").view("<u4").reshape(len(texts), width).T
 
 
 def _shape_of_all(read: Words) -> str | None:

@@ -9,6 +9,9 @@ FEWEST_BINS, ROWS_PER_BIN = 32, 16
 # So few numbers are looked up one by one.
 FEW_NUMBERS = 256
 
+# Thresholds are sorted into so many cells, unless more than these share one.
+N_CELLS, MOST_IN_CELL = 1 << 13, 4
+
 
 def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
     """Return increasing thresholds t, so that `number >= t` tells bins apart: at most `max_bins` bins.
@@ -51,8 +54,7 @@ def choose_thresholds(numbers: NDArray[np.float64], max_bins: int) -> NDArray[np
 def count_up_to(thresholds: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return how many of increasing thresholds are at most each of the numbers, none of which is NaN.
 
-    What `searchsorted` returns on the right side, in a third of the time where there are many numbers: it
-    halves the thresholds for all of them at once, and has no branch to foretell.
+    What `searchsorted` returns on the right side, in a part of the time where there are many numbers.
 
     Examples
     --------
@@ -63,6 +65,39 @@ def count_up_to(thresholds: NDArray[np.float64], numbers: NDArray[np.float64]) -
     """
     if numbers.size < FEW_NUMBERS:
         return np.searchsorted(thresholds, numbers, side="right")
+    found = _by_cells(thresholds, numbers) if numbers.size >= N_CELLS // 4 else None
+    return _by_halves(thresholds, numbers) if found is None else found
+
+
+def _by_cells(thresholds: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Count by cells of equal width; None where too many thresholds share one.
+
+    Each step from a number to its cell keeps the order of numbers, rounded as it may be. So thresholds in
+    cells below that of a number are below the number, and those in cells above it are above.
+    """
+    if thresholds.size < 2:
+        return None
+    low, high = float(thresholds[0]), float(thresholds[-1])
+    scale = (N_CELLS - 1) / (high - low)
+    if not 0.0 < scale < np.inf:
+        return None
+
+    def cells(some: NDArray[np.float64]) -> NDArray[np.int64]:
+        return ((np.clip(some, low, high) - low) * scale).astype(np.int64)
+
+    in_cell = np.bincount(cells(thresholds), minlength=N_CELLS)
+    most = int(in_cell.max())
+    if most > MOST_IN_CELL:
+        return None
+    found: NDArray[np.int64] = (np.cumsum(in_cell) - in_cell)[cells(numbers)]
+    padded = np.append(thresholds, np.nan)
+    for _ in range(most):
+        found += padded[found] <= numbers
+    return found
+
+
+def _by_halves(thresholds: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count by halving the thresholds for all numbers at once: there is no branch to foretell."""
     n_halvings = thresholds.size.bit_length()
     padded = np.full((1 << n_halvings) - 1, np.inf)
     padded[: thresholds.size] = thresholds

@@ -127,6 +127,10 @@ class Words(Sequence[str | None]):
         """Return the same texts without words that occur nowhere."""
         return self if self.counts[:-1].all() else self._with(*occurring_places(self.places))
 
+    def each_word(self) -> "Words":
+        """Return the different words, each as one text, and a missing text last."""
+        return self._with(np.arange(self.n_words), np.append(np.arange(self.n_words), MISSING))
+
     def _with(self, kept: NDArray[Any], places: NDArray[Any]) -> "Words":
         return Words([self.words[place] for place in kept.tolist()], places)
 

@@ -42,19 +42,21 @@ def plain_chunks(
     except ImportError:
         return 0
     blocks = _blocks(path, header)
-    if header and _read(next(blocks), separator, [f"{k}" for k, _ in enumerate(names)]) is None:
+    if header and _read(*next(blocks), separator, [f"{k}" for k, _ in enumerate(names)]) is None:
         return 0
     done = 0
-    for block in blocks:
-        if (table := _read(block, separator, names, missing)) is None:
+    for block, n_lines in blocks:
+        if (table := _read(block, n_lines, separator, names, missing)) is None:
             return done
         yield ColumnTable(tuple(Column(name, None, _texts(table[name], missing)) for name in names))
         done += 1
     return None if done else 0
 
 
-def _read(block: bytes, separator: str, names: Sequence[str], missing: Collection[str] = ()) -> Any:
-    """Read lines as a table of texts; None where another reader might read them otherwise.
+def _read(
+    block: bytes, n_lines: int, separator: str, names: Sequence[str], missing: Collection[str] = ()
+) -> Any:
+    """Read so many lines as a table of texts; None where another reader might read them otherwise.
 
     Texts that mean "missing", and empty ones, are null.
     """
@@ -67,7 +69,7 @@ def _read(block: bytes, separator: str, names: Sequence[str], missing: Collectio
     try:
         table = csv.read_csv(
             pa.BufferReader(rows),
-            csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES, use_threads=False),
+            csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES),
             csv.ParseOptions(delimiter=separator, quote_char=False),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
@@ -77,7 +79,6 @@ def _read(block: bytes, separator: str, names: Sequence[str], missing: Collectio
         )
     except pa.ArrowInvalid:  # rows of another length, a cell that is very long, or what is not UTF-8
         return None
-    n_lines = rows.count(b"\n") + (not rows.endswith(b"\n"))
     # Empty lines and lines of blanks are no rows to some, and one empty cell to others.
     return table if table.num_rows == n_lines and not _begin_blank(table.column(0)) else None
 
@@ -89,27 +90,27 @@ def _begin_blank(cells: Any) -> bool:
     return any(compute.any(compute.starts_with(cells, blank)).as_py() for blank in (" ", "\t"))
 
 
-def _blocks(path: Path, header: bool) -> Iterator[bytes]:
-    """Walk through the lines of a file, as many as a part has rows, without that of the header."""
+def _blocks(path: Path, header: bool) -> Iterator[tuple[bytes, int]]:
+    """Walk through the lines of a file, as many as a part has rows, and their count; a header comes first."""
     opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
     with opened(path, "rb") as file:
         start = file.read(BLOCK_BYTES).removeprefix(BOM_UTF8)
         if header:
             first, _, start = start.partition(b"\n")
-            yield first + b"\n"
+            yield first + b"\n", 1
         pieces: list[bytes] = []
         n_lines = 0
         for block in itertools.chain([start], iter(lambda: file.read(BLOCK_BYTES), b"")):
             rest, n_new = block, block.count(b"\n")
             while n_lines + n_new >= PART_ROWS:
                 cut = _nth_line_end(rest, PART_ROWS - n_lines)
-                yield b"".join([*pieces, rest[:cut]])
+                yield b"".join([*pieces, rest[:cut]]), PART_ROWS
                 pieces, rest = [], rest[cut:]
                 n_lines, n_new = 0, n_lines + n_new - PART_ROWS
             pieces.append(rest)
             n_lines += n_new
         if last := b"".join(pieces):
-            yield last
+            yield last, n_lines + (not last.endswith(b"\n"))
 
 
 def _nth_line_end(block: bytes, count: int) -> int:

@@ -160,9 +160,14 @@ def _add_words(
     exact = cells.numbers[None, :] + 0.0
     are_words = np.isnan(cells.numbers)
     are_words[-1] = False  # where a text is missing
+    known: list[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = []
     for k, rounding in enumerate(roundings):
         bits = np.where(are_words, cells.bits, rounding(exact, places).view(np.uint64)[0])
-        hashes[k] += stir(bits + _salts(places))[cells.places]
+        sums = next((sums for other, sums in known if np.array_equal(other, bits)), None)
+        if sums is None:  # mostly once: words are the same however numbers are rounded
+            sums = stir(bits + _salts(places))[cells.places]
+            known.append((bits, sums))
+        hashes[k] += sums
 
 
 def _add_sparse(matrix: Any, roundings: Sequence[Rounding], hashes: NDArray[np.uint64]) -> None:
