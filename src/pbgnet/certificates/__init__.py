@@ -10,6 +10,7 @@ for a bound), `format` (what a certificate is), `network`, `classifier`, `store`
 """
 
 from pbgnet.certificates.classifier import (
+    AnswerColumn,
     CertifiedPredictions,
     ExportedNetwork,
     RowScores,
@@ -108,6 +109,7 @@ __all__ = [
     "FOLDER_FILES",
     "MOST_MEMBERS",
     "ROUTES",
+    "AnswerColumn",
     "Answers",
     "CandidateRecord",
     "Certificate",
