@@ -97,8 +97,8 @@ from pbgnet.certificates.store import (
     load_predictions,
     save_model,
     save_predictions,
+    write_certified,
     write_model,
-    write_predictions,
 )
 from pbgnet.certificates.verification import VerificationReport, VerificationStep, verify
 
@@ -184,6 +184,6 @@ __all__ = [
     "score_quantity",
     "target_values",
     "verify",
+    "write_certified",
     "write_model",
-    "write_predictions",
 ]

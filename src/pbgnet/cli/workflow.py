@@ -184,12 +184,12 @@ def save_folder(
     overwrite: bool,
 ) -> None:
     """Save what was certified, how its table was read and its report: all take their place together."""
-    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES
+    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES, write_certified
     from pbgnet.files import replace_folder, write_whole
     from pbgnet.report import REPORT
 
     with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        _write(certified, fresh)
+        write_certified(certified, fresh)
         save_reading(fresh, reading, certified)
         kept.write(fresh)
         write_whole(fresh / REPORT, page)
@@ -220,16 +220,6 @@ def _together(column: str | None, parameters: dict[str, Any]) -> "SplitRecord | 
     from pbgnet.certificates import by_hash_of
 
     return by_hash_of(column, parameters["prior_fraction"], parameters["random_state"]) if column else None
-
-
-def _write(model: "CertifiedModel | CertifiedPredictions", folder: Path) -> None:
-    """Write what is certified into a folder that is there."""
-    from pbgnet.certificates import CertifiedModel, write_model, write_predictions
-
-    if isinstance(model, CertifiedModel):
-        write_model(model, folder)
-    else:
-        write_predictions(model, folder)
 
 
 def check_classes(y: "NDArray[Any]", target: str) -> list[Any]:
