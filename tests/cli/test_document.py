@@ -21,7 +21,8 @@ def test_exit_codes_and_markers_are_documented():
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "predict", "verify", "monitor", "show", "declare", "plan", "bound", "demo"]
+    "command",
+    ["train", "certify", "predict", "verify", "monitor", "show", "declare", "plan", "bound", "demo"],
 )
 def test_every_command_is_documented(command):
     assert f"| `pbgnet {command}" in DOCUMENT.read_text()

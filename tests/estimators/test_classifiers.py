@@ -1,5 +1,6 @@
 """The classifiers as a scikit-learn user meets them."""
 
+import html
 import re
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from pbgnet.exceptions import (
     ShapeError,
     UncertifiedError,
 )
+from pbgnet.report import report_difference
 
 pd = pytest.importorskip("pandas")
 
@@ -73,6 +75,8 @@ def test_the_certified_model_predicts_as_the_classifier(fitted, table, tmp_path)
     assert (model.predict(X) == fitted.predict(X)).all()
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
     assert verify(tmp_path / "model", X, y).ok
+    assert fitted.certificate_.statement in html.unescape((tmp_path / "model" / "report.html").read_text())
+    assert report_difference(tmp_path / "model", X, y) == ""
     flipped = y.copy()
     flipped[fitted.certified_rows_[0]] = "no" if flipped[fitted.certified_rows_[0]] == "yes" else "yes"
     report = verify(tmp_path / "model", X, flipped)

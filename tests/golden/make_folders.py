@@ -1,8 +1,8 @@
-"""Train the models of the golden folders anew, where what a certificate means was changed before a release.
+"""Make the golden folders anew, where what a certificate means was changed before a release.
 
-``python tests/golden/make_folders.py [NAME ...]`` replaces weights, preprocessing and certificate of the
-folders named, or of all. Tables stay as they are, and so does ``table.json``, in the words of the version
-that wrote it, but for the fingerprint of the data.
+``python tests/golden/make_folders.py [NAME ...]`` replaces what is certified in the folders named, or in all.
+Tables stay as they are, and so does ``table.json``, in the words of the version that wrote it, but for the
+fingerprint of the data.
 """
 
 import json
@@ -17,7 +17,7 @@ from pbgnet.cli.app import app
 
 HERE = Path(__file__).parent
 
-OPTIONS = {
+TRAINED = {
     "v1": "--algorithm pbgnet_pre --hidden 3",
     "v1-classes": "--hidden 3 --members 2 --certificate held-out --class-conditional --confusion",
     "v1-ensemble": "--hidden 3 --members 3 --certificate held-out",
@@ -27,24 +27,30 @@ OPTIONS = {
 }
 """How each model is trained, besides its table and target."""
 
-WRITTEN = ("certificate.json", "model.safetensors", "preprocessing.json")
+CERTIFIED = {"v1-answers": "--answers answer --groups region --name golden"}
+"""How each table of answers is certified, besides its target."""
+
+NOT_KEPT = ("about.json", "history.json", "report.html", "table.json")
+"""What is written beside a certificate, and is no part of it."""
 
 
 def make_folder(name: str) -> None:
-    """Train the model of one folder and put it in the place of the old one."""
+    """Train or certify what is in one folder, and put it in the place of the old one."""
     with tempfile.TemporaryDirectory() as folder:
         model, table = Path(folder) / "model", HERE / name / "table.csv"
-        train = ["train", str(table), "--target", "quality", "--out", str(model), *OPTIONS[name].split()]
-        result = CliRunner().invoke(app, train, catch_exceptions=False)
+        command, options = ("train", TRAINED[name]) if name in TRAINED else ("certify", CERTIFIED[name])
+        given = [command, str(table), "--target", "quality", "--out", str(model), *options.split()]
+        result = CliRunner().invoke(app, given, catch_exceptions=False)
         if result.exit_code:
             raise SystemExit(f"{name}: {result.output}")
-        for file in WRITTEN:
-            shutil.copy(model / file, HERE / name / "model" / file)
+        for path in model.iterdir():
+            if path.name not in NOT_KEPT:
+                shutil.copy(path, HERE / name / "model" / path.name)
         reading, found = HERE / name / "model" / "table.json", json.loads((model / "table.json").read_text())
         stated = json.loads(reading.read_text())["data"]
         reading.write_text(reading.read_text().replace(stated, found["data"]))
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or OPTIONS:
+    for name in sys.argv[1:] or (*TRAINED, *CERTIFIED):
         make_folder(name)

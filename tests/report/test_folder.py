@@ -6,7 +6,16 @@ import pytest
 from pbgnet.certificates import certify, certify_by_disagreement, load_certified, save_model
 from pbgnet.exceptions import LabelError
 from pbgnet.pages import page_difference
-from pbgnet.report import REPORT, About, Kept, TestSet, identity_of, render_folder, report_difference
+from pbgnet.report import (
+    REPORT,
+    About,
+    Kept,
+    TestSet,
+    identity_of,
+    render_folder,
+    report_difference,
+    save_certified,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -61,6 +70,17 @@ def test_the_page_of_a_network_comes_from_its_folder(subject, tmp_path):
     assert 'id="columns"' not in bare
     with pytest.raises(LabelError, match="needs the labels"):
         render_folder(folder, subject.X)
+
+
+def test_a_network_is_saved_with_the_page_that_needs_no_table(subject, tmp_path):
+    folder = save_certified(subject.model, tmp_path / "model", history=subject.history)
+    path = folder / REPORT
+    page = path.read_text(encoding="utf-8")
+    assert 'id="errors"' in page
+    assert 'id="columns"' not in page
+    assert report_difference(folder, subject.X, subject.y) == ""
+    path.write_text(page.replace("Wrong at most", "Never wrong", 1), encoding="utf-8")
+    assert "Never wrong" in (report_difference(folder, subject.X, subject.y) or "")
 
 
 def test_what_belongs_to_another_model_is_left_out(subject, tmp_path):

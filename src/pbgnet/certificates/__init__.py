@@ -11,6 +11,7 @@ Its subpackages and modules, each importing those before it: `data` (rows, label
 """
 
 from pbgnet.certificates.classifier import (
+    AnswerColumn,
     CertifiedPredictions,
     ExportedNetwork,
     RowScores,
@@ -97,8 +98,8 @@ from pbgnet.certificates.store import (
     load_predictions,
     save_model,
     save_predictions,
+    write_certified,
     write_model,
-    write_predictions,
 )
 from pbgnet.certificates.verification import VerificationReport, VerificationStep, verify
 
@@ -109,6 +110,7 @@ __all__ = [
     "FOLDER_FILES",
     "MOST_MEMBERS",
     "ROUTES",
+    "AnswerColumn",
     "Answers",
     "CandidateRecord",
     "Certificate",
@@ -183,6 +185,6 @@ __all__ = [
     "score_quantity",
     "target_values",
     "verify",
+    "write_certified",
     "write_model",
-    "write_predictions",
 ]

@@ -192,6 +192,14 @@ def write_predictions(certified: CertifiedPredictions, folder: Path) -> None:
     _let_others_read(folder / ROWS)
 
 
+def write_certified(certified: CertifiedModel | CertifiedPredictions, folder: Path) -> None:
+    """Write whatever was certified into a folder that is there."""
+    if isinstance(certified, CertifiedModel):
+        write_model(certified, folder)
+    else:
+        write_predictions(certified, folder)
+
+
 def load_predictions(folder: str | os.PathLike[str], *, check: bool = True) -> CertifiedPredictions:
     """Read a certificate and the answers it counts from their folder.
 

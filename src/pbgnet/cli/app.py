@@ -8,6 +8,7 @@ import typer
 
 import pbgnet
 from pbgnet.cli.bound import bound
+from pbgnet.cli.certify import certify
 from pbgnet.cli.declare import declare
 from pbgnet.cli.demo import demo
 from pbgnet.cli.export import export
@@ -32,6 +33,7 @@ app = typer.Typer(
 
 COMMANDS = (
     train,
+    certify,
     predict,
     verify,
     monitor,

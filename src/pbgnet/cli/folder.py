@@ -39,13 +39,15 @@ class TableReading(Record):
     decimal: Annotated[str, Limits(choices=("auto", ".", ","))] = "auto"  # sign before decimals in a CSV
     keep_ids: bool = False  # whether columns that name the rows are features
     groups: str | None = None  # column of the groups, where it is not a feature
+    answers: str | None = None  # column of the answers, where `certify` read them from the table
 
     @classmethod
     def from_dict(cls, data: object, where: str = "") -> Self:
         """Read a record; what older ones do not say is as it was then."""
         if not isinstance(data, dict):
             return super().from_dict(data, where)
-        content = {"header": True, "decimal": "auto", "keep_ids": False, "groups": None, **data}
+        content = {"header": True, "decimal": "auto", "keep_ids": False, "groups": None, "answers": None}
+        content |= data
         if "target" in content and "targets" not in content:  # there was one column of labels then
             target = content.pop("target")
             content["targets"] = [] if target is None else [target]

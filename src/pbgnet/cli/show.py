@@ -61,6 +61,8 @@ def _show_predictions(loaded: "CertifiedPredictions", folder: Path) -> Result:
         fit = certificate.subject.fit
         facts.append(("fitted", f"{fit.classifier} of {fit.library}; not stored with the certificate"))
         facts += [("candidate", f"{c.classifier}: {c.n_errors} errors") for c in fit.candidates]
+    elif (name := getattr(certificate.subject, "name", None)) is not None:
+        facts.append(("classifier", f"{name}; known by its answers, not stored with the certificate"))
     facts.append(("issued", f"{certificate.issued_at} by pbgnet {certificate.versions.pbgnet}"))
     payload: dict[str, Any] = {"certificate": certificate.to_dict(), "classes": list(loaded.classes)}
     return _result(loaded, folder, facts, payload)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pbgnet.cli.answers import written_answers
 from pbgnet.cli.console import console, echo, printable
 from pbgnet.cli.folder import TableReading, features, load_reading, reads_text
 from pbgnet.cli.given_tables import GivenTables
@@ -66,7 +67,8 @@ def verify_model(
     y = _labels_to_compare(frame, reading, data.first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PBGNetWarning)  # they were given when the model was made
-        return _with_page(recompute(loaded, table, y, groups=reading.given_groups(frame)), model, table, y)
+        asked, groups = written_answers(reading, frame, data.first, y), reading.given_groups(frame)
+        return _with_page(recompute(loaded, table, y, model=asked, groups=groups), model, table, y)
 
 
 def _with_page(report: "VerificationReport", folder: Path, X: Any, y: Any = None) -> "VerificationReport":  # noqa: N803
@@ -119,8 +121,9 @@ def read_as_certified(
     from pbgnet.certificates import FittedSubject, fingerprint_features
 
     trained_here, either = reading.data is not None, [False, True]
-    if not isinstance(loaded.certificate.subject, FittedSubject) and (trained_here or not reads_text(loaded)):
-        either = [reads_text(loaded)]
+    as_read = reads_text(loaded) or reading.answers is not None
+    if not isinstance(loaded.certificate.subject, FittedSubject) and (trained_here or not as_read):
+        either = [as_read]
     for as_text in either:
         frame = reading.open(data, as_text=as_text)
         for name in reading.targets:

@@ -86,8 +86,9 @@ def read_new_rows(loaded: "Certified", data: Path, reading: TableReading, column
             raise OptionError("The model is stored and makes its own predictions; leave out --prediction.")
         answers, margins, answered = _answer(loaded, table)
     else:
-        answers, margins = _written_answers(loaded, frame, columns.prediction, data), None
-        answered = ~frame[columns.prediction or PREDICTION].isna().to_numpy()
+        column = columns.prediction or reading.answers or PREDICTION
+        answers, margins = _written_answers(loaded, frame, column, data), None
+        answered = ~frame[column].isna().to_numpy()
     labels = np.full(len(frame), None, dtype=object)
     if target in frame.columns:
         labels = _as_labels(loaded, frame[target], data)
@@ -161,10 +162,7 @@ def _answer(
     return model.inputs.answers(output), shares[:, -1] - shares[:, -2], sure
 
 
-def _written_answers(
-    loaded: "Certified", frame: "pd.DataFrame", column: str | None, data: Path
-) -> "NDArray[Any]":
-    name = column or PREDICTION
+def _written_answers(loaded: "Certified", frame: "pd.DataFrame", name: str, data: Path) -> "NDArray[Any]":
     if name not in frame.columns:
         raise OptionError(
             f"The model is not stored, so pbgnet cannot ask it for predictions, and {data} has no "

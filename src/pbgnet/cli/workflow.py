@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pbgnet.certificates import CertifiedModel, CertifiedPredictions, SplitRecord
     from pbgnet.preprocessing import TablePreprocessor
-    from pbgnet.report import Comparison, TestSet
+    from pbgnet.report import Comparison, Kept, TestSet
     from pbgnet.training import Checkpoints
 
 FEW_CLASSES = 20
@@ -112,12 +112,10 @@ def train_model(
     if not models:
         _check_parameters(parameters)
 
-    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES
-    from pbgnet.files import replace_folder, write_whole
     from pbgnet.report import REPORT, About, Kept, render_kept
     from pbgnet.workers import joined
 
-    reading, told = _with_groups(reading, frame, X, groups)
+    reading, told = with_groups(reading, frame, X, groups)
     rule = _together(keep_together, parameters)
     with listening(stages), joined() as workers, _kept_in(checkpoint) as checkpoints:
         pipeline, model, history = _fit(X, y, reading.preprocessor(data), models, rule, told, parameters)
@@ -130,12 +128,7 @@ def train_model(
     kept = Kept(About(data.title, contact), history, tested, compared)
     # The table is the one of the fit: to look through all of it once more would take its time.
     page = render_kept(model, kept, X, y, check_table=False)
-    # Model, reading and report take their place together.
-    with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        _write(model, fresh)
-        save_reading(fresh, reading, model)
-        kept.write(fresh)
-        write_whole(fresh / REPORT, page)
+    save_folder(out, model, reading, kept, page, overwrite=overwrite)
     if keep is not None:
         keep_classifier(pipeline, keep, overwrite)
     if checkpoints is not None:
@@ -183,7 +176,28 @@ def _fit(
     return pipeline, pipeline.certified_model_, pipeline.history_
 
 
-def _with_groups(
+def save_folder(
+    out: Path,
+    certified: "CertifiedModel | CertifiedPredictions",
+    reading: TableReading,
+    kept: "Kept",
+    page: str,
+    *,
+    overwrite: bool,
+) -> None:
+    """Save what was certified, how its table was read and its report: all take their place together."""
+    from pbgnet.certificates import CERTIFICATE, FOLDER_FILES, write_certified
+    from pbgnet.files import replace_folder, write_whole
+    from pbgnet.report import REPORT
+
+    with replace_folder(out, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
+        write_certified(certified, fresh)
+        save_reading(fresh, reading, certified)
+        kept.write(fresh)
+        write_whole(fresh / REPORT, page)
+
+
+def with_groups(
     reading: TableReading,
     frame: Any,
     X: Any,  # noqa: N803
@@ -210,21 +224,11 @@ def _together(column: str | None, parameters: dict[str, Any]) -> "SplitRecord | 
     return by_hash_of(column, parameters["prior_fraction"], parameters["random_state"]) if column else None
 
 
-def _write(model: "CertifiedModel | CertifiedPredictions", folder: Path) -> None:
-    """Write what is certified into a folder that is there."""
-    from pbgnet.certificates import CertifiedModel, write_model, write_predictions
-
-    if isinstance(model, CertifiedModel):
-        write_model(model, folder)
-    else:
-        write_predictions(model, folder)
-
-
-def _check_rows(y: "NDArray[Any]", target: str) -> None:
-    """Raise unless there are rows of two classes or more, and these read like classes."""
+def check_classes(y: "NDArray[Any]", target: str) -> list[Any]:
+    """Return the classes of labels; raise unless there are two or more, and these read like classes."""
     from pbgnet.certificates import distinct_labels
 
-    classes, _ = distinct_labels(y)
+    classes = list(distinct_labels(y)[0])
     if len(classes) == 1:
         raise LabelError(
             f"Column {target!r} contains only one class, {classes[0]!r}; at least two are needed."
@@ -235,6 +239,13 @@ def _check_rows(y: "NDArray[Any]", target: str) -> None:
             f"Column {target!r} contains numbers with decimals ({listed}), which look like a "
             "quantity, not classes; use words or whole numbers as classes."
         )
+    return classes
+
+
+def _check_rows(y: "NDArray[Any]", target: str) -> None:
+    """Raise unless there are rows of two classes or more, enough of each to learn from."""
+    classes = check_classes(y, target)
+    listed = some(sorted(classes, key=str), 4)
     if len(classes) > max(FEW_CLASSES, y.size // 2):
         raise LabelError(
             f"Column {target!r} has {len(classes)} classes in {y.size} rows ({listed}): most have "

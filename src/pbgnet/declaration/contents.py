@@ -140,7 +140,9 @@ def _kind(certificate: Certificate) -> str:
         return f"{subject.fit.classifier} of {subject.fit.library}; not saved with its certificate"
     if isinstance(subject, DisagreementSubject):
         return "a classifier that was compared with a certified vote on unlabelled rows"
-    return "a classifier known only by its answers, not saved with its certificate"
+    name = getattr(subject, "name", None)
+    called = "" if name is None else f" called {name!r}"
+    return f"a classifier{called}, known only by its answers and not saved with its certificate"
 
 
 def _factors(certificate: Certificate) -> tuple[Block, ...]:

@@ -15,7 +15,6 @@ from pbgnet.certificates import (
     CertifiedModel,
     Inputs,
     VerificationReport,
-    save_model,
     verify,
 )
 from pbgnet.exceptions import UncertifiedError
@@ -138,9 +137,34 @@ class CertifiedPredictor(ShowsCertificate, ClassifierMixin, BaseEstimator):  # t
         """
         return verify(self._require_certificate(), X, y, groups=groups)
 
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Write the certified model into a folder; `pbgnet.load_model` reads it back."""
-        save_model(self._require_certificate(), folder, overwrite=overwrite)
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        data: str | None = None,
+        contact: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the certified model and a report into a folder, all or nothing.
+
+        `pbgnet.load_model` reads the model back. ``report.html`` is for people: it shows which errors were
+        made, but not which columns matter, because the estimator does not keep the table;
+        ``pbgnet report FOLDER DATA`` adds that.
+
+        Parameters
+        ----------
+        folder : path
+        data : str, optional
+            Name of the data, for the header of the report.
+        contact : str, optional
+            Whom to ask about the model, for the same place.
+        overwrite : bool, default=False
+            Replace an existing model; other files in the folder are kept.
+        """
+        from pbgnet.report import About, save_certified
+
+        model, history = self._require_certificate(), getattr(self, "history_", [])
+        save_certified(model, folder, about=About(data, contact), history=history, overwrite=overwrite)
 
     def _require_certificate(self) -> CertifiedModel:
         check_is_fitted(self)

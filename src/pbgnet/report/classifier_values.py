@@ -89,7 +89,10 @@ def alternative_texts(name: str, claim: Claim) -> tuple[str, ...]:
 
 def _lead(certified: CertifiedPredictions) -> str:
     subject = certified.certificate.subject
-    what = short(subject.fit.classifier, LONGEST_NAME) if isinstance(subject, FittedSubject) else "Not named"
+    name = getattr(subject, "name", None)
+    if isinstance(subject, FittedSubject):
+        name = subject.fit.classifier
+    what = "Not named" if name is None else short(name, LONGEST_NAME)
     return f"{what} (its answers are certified; it is not stored here)"
 
 

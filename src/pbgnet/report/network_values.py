@@ -50,8 +50,10 @@ def network_values(
     y: ArrayLike | None,
     tested: ErrorCount | None,
     others: Mapping[str, Claim],
+    *,
+    columns: bool = True,
 ) -> dict[str, Any]:
-    """Return what the page of a network shows."""
+    """Return what the page of a network shows; which columns matter only where it is asked for."""
     certificate = model.certificate
     answers, subject = _certified_answers(model, X, y), certificate.network
     of_labels = certificate.of_labels
@@ -67,7 +69,7 @@ def network_values(
         "proof_numbers": _proof_numbers(model),
         "comparison": comparison_charts(certificate, tested, others, hamming_loss),
         "answering": answering_chart(certificate),
-        **({"effects": []} if X is None else _effect_values(model, X)),
+        **({"effects": []} if X is None or not columns else _effect_values(model, X)),
         "curves": [chart for curve in CURVES if (chart := curve_chart(curve, history))],
         "phases": {
             phase: PHASES[phase] for record in history if (phase := str(record.get("phase"))) in PHASES

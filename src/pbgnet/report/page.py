@@ -15,7 +15,7 @@ from pbgnet.certificates import (
     Claim,
     describe_data,
     load_certified,
-    write_predictions,
+    write_certified,
 )
 from pbgnet.exceptions import DomainError, LabelError, ShapeError, UncertifiedError
 from pbgnet.files import as_path, replace_folder, write_whole
@@ -46,6 +46,7 @@ def render_report(
     compared: Mapping[str, Claim] | None = None,
     about: About | None = None,
     check_table: bool = True,
+    columns: bool = True,
 ) -> str:
     """Return the report of a certified classifier as one HTML page without external resources or scripts.
 
@@ -73,6 +74,8 @@ def render_report(
     check_table : bool, default=True
         Whether to check first that X and y are the table of the certificate, which takes one pass through
         it.
+    columns : bool, default=True
+        Whether to show which columns matter, where X is given.
 
     Raises
     ------
@@ -97,7 +100,7 @@ def render_report(
     if isinstance(certified, CertifiedPredictions):
         shown = classifier_values(certified, None if X is None else y, counted, others)
     else:
-        shown = network_values(certified, history, X, y, counted, others)
+        shown = network_values(certified, history, X, y, counted, others, columns=columns)
     told = short(shown.pop("told"), LONGEST_TITLE)
     return render_page(
         __file__,
@@ -135,6 +138,7 @@ def render_kept(
     y: ArrayLike | None = None,
     *,
     check_table: bool = True,
+    columns: bool = True,
 ) -> str:
     """Return the report of a certified classifier with what is stored beside it; see `render_report`."""
     return render_report(
@@ -146,6 +150,7 @@ def render_kept(
         compared=None if kept.compared is None else kept.compared.named,
         about=kept.about,
         check_table=check_table,
+        columns=columns,
     )
 
 
@@ -155,6 +160,7 @@ def render_folder(
     y: ArrayLike | None = None,
     *,
     check_table: bool = True,
+    columns: bool = True,
 ) -> str:
     """Return the report of what is saved in a folder, as its ``report.html`` should be.
 
@@ -162,12 +168,13 @@ def render_folder(
     ----------
     folder : path
         Of a model, or of the certificate of any classifier.
-    X, y, check_table
+    X, y, check_table, columns
         As for `render_report`.
     """
     path = as_path(folder)
     certified = load_certified(path)
-    return render_kept(certified, Kept.of_folder(path, certified), X, y, check_table=check_table)
+    kept = Kept.of_folder(path, certified)
+    return render_kept(certified, kept, X, y, check_table=check_table, columns=columns)
 
 
 def report_difference(
@@ -182,7 +189,8 @@ def report_difference(
     Parameters
     ----------
     folder, X, y, check_table
-        As for `render_folder`. A page that was written without the table is compared with such a one.
+        As for `render_folder`. A page that was written without the table, or by the `save` of an estimator,
+        which no longer has it, is compared with such a one.
 
     Returns
     -------
@@ -194,24 +202,31 @@ def report_difference(
         return None
     found = page.read_bytes().decode("utf-8", "replace")
     difference = page_difference(found, render_folder(folder, X, y, check_table=check_table), "columns")
-    if difference and X is not None and found == render_folder(folder):
-        return ""
-    return difference
+    if not difference or X is None:
+        return difference
+    without_columns = render_folder(folder, X, y, check_table=False, columns=False)
+    return "" if found in (without_columns, render_folder(folder)) else difference
 
 
 def save_certified(
-    certified: CertifiedPredictions,
+    certified: CertifiedModel | CertifiedPredictions,
     folder: str | os.PathLike[str],
     *,
     about: About | None = None,
+    history: Sequence[Record] = (),
     overwrite: bool = False,
 ) -> Path:
-    """Write certificate, answers and report into a folder, all or nothing; `CertifiedPredictions.save`."""
-    kept = Kept(about or About())
+    """Write what was certified and its report into a folder, all or nothing.
+
+    What `save` of an estimator and of `CertifiedPredictions` does. The table is no longer there, so that the
+    report shows which errors were made, but not which columns matter.
+    """
+    kept = Kept(about or About(), history)
+    page = render_kept(certified, kept)
     with replace_folder(folder, overwrite=overwrite, marker=CERTIFICATE, ours=FOLDER_FILES) as fresh:
-        write_predictions(certified, fresh)
+        write_certified(certified, fresh)
         kept.write(fresh)
-        write_whole(fresh / REPORT, render_kept(certified, kept))
+        write_whole(fresh / REPORT, page)
     return Path(folder).absolute()
 
 

@@ -1,6 +1,6 @@
 """Any classifier, known by what it answers: certified by a count, by losses, or against a certified vote."""
 
-from pbgnet.certificates.classifier.asking import ask
+from pbgnet.certificates.classifier.asking import AnswerColumn, ask
 from pbgnet.certificates.classifier.compare import CHOICES, certify_by_disagreement
 from pbgnet.certificates.classifier.counted_answers import (
     OVERALL,
@@ -46,6 +46,7 @@ __all__ = [
     "OVERALL",
     "PROBABILITY",
     "SCORE_SLACK",
+    "AnswerColumn",
     "CertifiedPredictions",
     "CountedAnswers",
     "ExportedNetwork",

@@ -1,7 +1,8 @@
 """The answers of any classifier: requested, and checked to be labels."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,60 @@ from numpy.typing import NDArray
 
 from pbgnet.certificates.classifier.batches import row_batches
 from pbgnet.certificates.data import Classes, label_values
-from pbgnet.exceptions import DamagedFileError, DomainError, DtypeError, LabelError, ShapeError
-from pbgnet.preprocessing import count_rows
+from pbgnet.exceptions import (
+    DamagedFileError,
+    DomainError,
+    DtypeError,
+    LabelError,
+    ShapeError,
+    UnknownNameError,
+)
+from pbgnet.preprocessing import column_names, count_rows
 from pbgnet.records import read_keys
 from pbgnet.validation import refuse_masked
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """Answers in a column of the table, of a classifier that runs elsewhere: in R, in Java, as a service.
+
+    Where the rows are certified, it takes the place of the classifier. That the classifier gave these
+    answers is taken on trust.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column, which is one of the table given to `certify`.
+    labels : mapping, optional
+        The label that each cell of the column stands for; default: the cells are the labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pbgnet.certificates import AnswerColumn, certify
+    >>> table = pd.DataFrame({"case": [7, 8, 9], "answer": ["yes", "no", "no"]})
+    >>> certified = certify(AnswerColumn("answer"), table, ["yes", "no", "yes"], name="model in R")
+    >>> certified.certificate.inputs.n_errors
+    1
+    """
+
+    column: str
+    labels: Mapping[Any, Any] | None = None
+
+    def __call__(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the answers to rows, which are those that the table holds."""
+        names = column_names(X)
+        if names is None or self.column not in names:
+            raise UnknownNameError(
+                f"The answers should be in the column {self.column!r}, which X does not have. Pass a data "
+                "frame that has it."
+            )
+        cells = X[self.column].to_numpy()
+        if self.labels is None:
+            return np.asarray(cells)
+        labels = np.empty(len(cells), dtype=object)
+        labels[:] = [self.labels.get(cell, cell) for cell in cells.tolist()]
+        return np.asarray(labels.tolist()) if len(labels) else labels
 
 
 def predict_function(model: Any) -> Callable[[Any], Any]:

@@ -30,13 +30,9 @@ from pbgnet.certificates.data import (
     read_groups,
     unchanged_data,
 )
-from pbgnet.certificates.format import (
-    ClassifierSubject,
-)
+from pbgnet.certificates.format import ClassifierSubject, check_subject_name
 from pbgnet.certificates.network import delta_of
-from pbgnet.certificates.routes import (
-    Measured,
-)
+from pbgnet.certificates.routes import Measured
 from pbgnet.validation import check_kind
 
 
@@ -54,6 +50,7 @@ def certify(
     loss: Loss | None = None,
     per_label: bool = False,
     groups: str | ArrayLike | None = None,
+    name: str | None = None,
 ) -> CertifiedPredictions:
     """Certify the error rate of any fitted classifier, and optionally a loss, on rows it has never seen.
 
@@ -65,7 +62,8 @@ def certify(
     ----------
     model : classifier or callable
         A fitted scikit-learn classifier or pipeline, anything with `predict`, or a function from rows to
-        labels. The classifier and all its preprocessing must have been fixed without these rows, and must
+        labels; or an `AnswerColumn`, where the answers stand in a column of X. The classifier and all its
+        preprocessing must have been fixed without these rows, and must
         answer each row independently of the others.
     X : DataFrame, ndarray, scipy sparse matrix or source, shape (n, d)
         The rows to certify: independent draws of what the classifier will meet in use. A source
@@ -106,6 +104,9 @@ def certify(
         Also bound the error rate in each group, from above and below, and the largest difference between two
         groups: the name of a column of X, or the group of each row, at most 64. Missing values form a group.
         All limits share delta. Decide which groups there are without looking at the labels.
+    name : str, optional
+        What to call the classifier in the certificate and the report, such as "credit score 3.2". Nothing
+        can check it.
 
     Returns
     -------
@@ -165,14 +166,15 @@ def certify(
     if loss is not None:
         loss_quantity(loss)  # raises before any work is done
     asked = {"class_conditional": class_conditional, "confusion": confusion, "per_label": per_label}
-    for name, flag in asked.items():
-        check_kind(name, flag, bool, np.bool_)
+    for option, flag in asked.items():
+        check_kind(option, flag, bool, np.bool_)
+    check_subject_name(name)
     by_class, several_labels = bool(class_conditional or confusion), has_several_labels(y)
     check_label_options(several_labels, per_label, class_conditional=by_class, loss=loss, classes=classes)
     group_of_row = read_groups(groups, X)
     if several_labels:
         return _certify_labels(
-            model, X, y, confidence, training_data, bool(per_label), n_models, group_of_row
+            model, X, y, confidence, training_data, bool(per_label), n_models, group_of_row, name
         )
     values, losses = label_values(y), None
     check_row_count(X, values.size)
@@ -190,6 +192,7 @@ def certify(
     counted = CountedAnswers(measured, known.names, truth, predictions, group_of_row)
     wanted = counted.wanted(by_class, bool(confusion), None if losses is None else losses.quantity)
     claims, choices = count_claims(counted, wanted, split_delta(delta_of(confidence), n_models))
+    answers = fingerprint_predictions(known.labels, predictions, losses=losses)
     certificate = issue_for_all_rows(
         counted,
         claims,
@@ -198,9 +201,7 @@ def certify(
         n_models=n_models,
         data=data,
         fingerprints=facts.exact,
-        subject=ClassifierSubject(
-            fingerprint_predictions(known.labels, predictions, losses=losses), rows.fingerprint()
-        ),
+        subject=ClassifierSubject(answers, rows.fingerprint(), name=name),
     )
     return CertifiedPredictions(certificate, known.labels, predictions, rows, losses=losses, truth=truth)
 
@@ -214,6 +215,7 @@ def _certify_labels(
     per_label: bool,
     n_models: int,
     groups: Groups | None,
+    name: str | None,
 ) -> CertifiedPredictions:
     """Certify a classifier that answers with several labels; see `certify`."""
     truth, names = indicator_values(y).astype(np.int64), label_names(y)
@@ -236,7 +238,7 @@ def _certify_labels(
         never_answered=counted.never_answered,
         majority=counted.majority(truth[:0]),
         subject=ClassifierSubject(
-            fingerprint_predictions(names.labels, counted.predictions), rows.fingerprint()
+            fingerprint_predictions(names.labels, counted.predictions), rows.fingerprint(), name=name
         ),
     )
     return CertifiedPredictions(certificate, names.labels, counted.predictions, rows, truth=truth)

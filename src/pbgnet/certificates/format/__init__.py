@@ -21,6 +21,7 @@ from pbgnet.certificates.format.subjects import (
     PreprocessingRecord,
     PriorRecord,
     ReferenceRecord,
+    check_subject_name,
 )
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Union",
     "Wanted",
     "certificate_schema",
+    "check_subject_name",
     "class_events",
     "differences",
     "never_answered",

@@ -1,13 +1,15 @@
 """What a certificate speaks of: a network, a classifier known by its answers, or one compared with a vote."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from pbgnet.certificates.data import SplitRecord
 from pbgnet.certificates.routes import Claim
-from pbgnet.exceptions import DomainError
+from pbgnet.exceptions import DomainError, DtypeError
 from pbgnet.networks import PatchShape
 from pbgnet.records import (
+    ABSENT_IF_NONE,
     Count,
     Limits,
     NonNegative,
@@ -23,6 +25,24 @@ MOST_SAMPLES = 100_000
 
 MOST_MEMBERS = 10_000
 """Most networks whose mean answers."""
+
+NAME_PATTERN = r"[^\s\x00-\x1f]([^\x00-\x1f\x7f]{0,198}[^\s\x00-\x1f])?"
+SubjectName = Annotated[str, Limits(pattern=NAME_PATTERN)]
+"""One line of at most 200 characters, without blanks at its ends."""
+
+
+def check_subject_name(name: object) -> None:
+    """Raise unless a classifier can be called so, or has no name."""
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise DtypeError(f"name must be a string, got {type(name).__name__}.")
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        raise DomainError(
+            f"name must be one line of at most 200 characters that neither begins nor ends with a blank; got "
+            f"{name!r:.60}."
+        )
+
 
 Size = Annotated[int, Limits(low=1, high=2**31)]
 
@@ -182,12 +202,15 @@ class ClassifierSubject(Record):
         Fingerprint of the classes, the answers and the losses that are stored.
     row_fingerprints : str
         Fingerprint of those of the rows of the table, which are stored with the answers.
+    name : str or None
+        What whoever had it certified calls it; one that was fitted here is known by its fit.
     """
 
     kind: ClassVar[str] = "classifier"
 
     answers: Sha256
     row_fingerprints: Sha256
+    name: SubjectName | None = field(default=None, kw_only=True, metadata=ABSENT_IF_NONE)
 
 
 @dataclass(frozen=True)
@@ -271,6 +294,8 @@ class FittedSubject(ClassifierSubject):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.name is not None:
+            raise DomainError("A fitted classifier is known by its fit and has no other name.")
         if self.split.how == "none":
             raise DomainError("A fitted classifier needs prior rows, so the split cannot be 'none'.")
         if any(candidate.n_errors > self.n_prior_rows for candidate in self.fit.candidates):

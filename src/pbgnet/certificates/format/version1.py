@@ -15,6 +15,7 @@ from pbgnet.certificates.format.selection_words import (
     bounded_answers,
 )
 from pbgnet.certificates.format.subjects import (
+    ClassifierSubject,
     DisagreementSubject,
     FittedSubject,
     NetworkSubject,
@@ -29,6 +30,7 @@ from pbgnet.certificates.format.version1_words import (
     LOSS_SETTLED,
     LOSS_WORDS,
     MOST_NAMED,
+    NAMED,
     NOT_COVERED,
     NOT_KEPT,
     OWN_LOSS,
@@ -109,6 +111,8 @@ def predictors(certificate: "Certificate") -> tuple[str, ...]:
         words["prior's vote"] += NOT_KEPT
     if isinstance(subject, DisagreementSubject) and subject.exported is not None:
         words["classifier"] = EXPORTED
+    if isinstance(subject, ClassifierSubject) and subject.name is not None:
+        words["classifier"] = NAMED.format(name=subject.name)
     if isinstance(subject, FittedSubject):
         words["classifier"] = FITTED.format(
             classifier=subject.fit.classifier, library=subject.fit.library, n=subject.n_prior_rows

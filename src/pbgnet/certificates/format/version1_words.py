@@ -32,6 +32,10 @@ EXPORTED = (
     "The exported network, as it answered on these rows, identified by the fingerprint of its kind, "
     "precision, weights and inputs."
 )
+NAMED = (
+    "The classifier called {name!r}, as it answered on these rows. The name was given by whoever asked for "
+    "this certificate; nothing is known about how the classifier was made."
+)
 LOSS_WORDS = {
     "linear loss": (
         "The linear loss: 1 minus the probability that the classifier gives to the true label. This is also "

@@ -9,6 +9,7 @@ from pbgnet.certificates.classifier import (
     CHOICES,
     LOSS_SLACK,
     OVERALL,
+    AnswerColumn,
     CountedAnswers,
     ask,
     exported_network,
@@ -92,6 +93,9 @@ def check_answers(case: AnswersCase) -> Outcome:
     if again.size != certified.predictions.size:
         return Outcome(expected, f"{again.size} answers", False)
     differ = int(np.sum(again != certified.predictions))
+    if not differ and isinstance(case.model, AnswerColumn):
+        note = f"taken on trust: the answers in column {case.model.column!r} are those of the classifier"
+        return Outcome(expected, expected, True, note, trusted=True)
     return Outcome(expected, f"{differ} different answers" if differ else expected, not differ)
 
 
