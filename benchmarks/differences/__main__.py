@@ -1,7 +1,7 @@
 """Small experiments on why some of our numbers differ from the paper's.
 
-``rows`` and ``deviations`` are arithmetic on the paper's own tables and take a second. The others train
-networks with one hidden layer of 10, on one CPU core.
+``rows``, ``constant`` and ``deviations`` are arithmetic on the paper's own tables and take a second. The
+others train networks with one hidden layer of 10, on one CPU core.
 """
 
 import argparse
@@ -27,6 +27,7 @@ KEY = ("experiment", "dataset", "split", "variant")
 EPILOG = """\
 What results/differences has:
   python -m benchmarks.differences rows
+  python -m benchmarks.differences constant
   python -m benchmarks.differences deviations
   python -m benchmarks.differences epochs --datasets ads adult mnist17 mnist49 mnist56 --splits 0 1 2
   python -m benchmarks.differences priors --datasets ads adult --splits 0 1 2 3 4 5 \\
@@ -66,6 +67,11 @@ ARITHMETIC = {
         "how many rows are behind each bound of the paper's Table 1",
         published.table,
         TABLES_FOLDER / "implied-rows.md",
+    ),
+    "constant": Arithmetic(
+        "PBGNet on ads: the paper's numbers beside those of the best constant answer",
+        published.constant_table,
+        TABLES_FOLDER / "constant-answer.md",
     ),
     "deviations": Arithmetic(
         "the deviations of PBGNet's errors beside those of one fixed classifier on random splits",

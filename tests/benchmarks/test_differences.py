@@ -120,6 +120,12 @@ def test_the_papers_deviations_of_pbgnet_are_those_of_a_fixed_classifier():
             assert abs(printed - fixed) < 2 * 0.16 * fixed + 0.0005
 
 
+def test_the_papers_network_on_ads_is_the_constant_answer_of_a_norm_without_the_constant():
+    narrow, wide = published.best_constant(10), published.best_constant(11)
+    assert [f"{narrow.divergence:.0f}", f"{narrow.c:.2f}", f"{narrow.bound:.3f}"] == ["27", "0.47", "0.205"]
+    assert [f"{wide.divergence:.0f}", f"{wide.c:.2f}", f"{wide.bound:.3f}"] == ["29", "0.48", "0.208"]
+
+
 @pytest.mark.parametrize("train", [30, 60])
 def test_the_deviation_of_a_fixed_classifier_is_that_of_many_splits(train, monkeypatch):
     right = np.arange(80) >= 20
