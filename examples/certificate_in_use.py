@@ -2,7 +2,7 @@
 Watch a stream that drifts
 ==========================
 
-A certificate speaks of rows like the certified ones. When the world changes, the file does not. A monitor
+A certificate is about rows like the certified ones. When the data change, the certificate does not. A monitor
 compares new rows with the certificate and raises an alarm when it no longer holds.
 """
 

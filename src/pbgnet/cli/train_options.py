@@ -70,7 +70,7 @@ KeepTogether = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Rows with the same value in this column, for example of one customer, stay together "
-        "when rows are set apart.",
+        "when the rows are divided.",
     ),
 ]
 Groups = Annotated[

@@ -77,8 +77,8 @@ def compare_classifiers(
     split, table = model.split, as_table(X)
     if split is None or split.prior_rows.size == 0:
         raise OptionError(
-            "There is nothing to compare: no rows were set apart for training, so other "
-            "classifiers have no rows to be fitted on."
+            "There is nothing to compare: there are no prior rows, so other classifiers have no rows "
+            "to be fitted on."
         )
     rows = LabelledRows(table, y)
     if rows.n_rows != model.certificate.n_rows_total:

@@ -44,7 +44,7 @@ def rate_sentence(rate: RecentRate, n_rows: int, alpha: float) -> str:
     which = f"Of {rows(rate.n_rows)}" if rate.n_rows == n_rows else f"Of the last {rows(rate.n_rows)}"
     return (
         f"{which} with labels {rate.n_errors} {'was' if rate.n_errors == 1 else 'were'} "
-        f"wrong ({100 * rate.n_errors / rate.n_rows:.1f} %); their error rate lies between "
+        f"wrong ({100 * rate.n_errors / rate.n_rows:.1f} %); their error rate is between "
         f"{percent_down(rate.lower)} % and {percent_up(rate.upper)} % "
         f"({100 * (1 - alpha):.12g} % confidence, at all times simultaneously)."
     )

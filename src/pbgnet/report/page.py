@@ -261,5 +261,5 @@ def _check_table(
     labels = None if y is None else found.labels
     if (stated.features, stated.labels) != (found.features, labels):
         raise UncertifiedError(
-            "X and y are not the table that the certificate speaks of; pass the whole table given to fit."
+            "X and y are not the table that the certificate is about; pass the whole table given to fit."
         )
