@@ -214,7 +214,8 @@ def test_an_error_of_the_losses_is_added_to_each():
 def test_losses_are_raised_by_no_less_than_the_error(monkeypatch, error):
     """The bound itself is rounded up by more than the sum of a loss and an error is rounded."""
     losses, raised = [0.0, SMALLEST, 1e-17, 0.1, 0.25, 0.3, BELOW_ONE, 1.0], []
-    monkeypatch.setattr(betting, "_root", lambda losses, *_: raised.extend(losses.tolist()))
+    monkeypatch.setattr(betting, "_counted", lambda losses: raised.extend(losses.tolist()) or ())
+    monkeypatch.setattr(betting, "_root", lambda *_: 0.0)
     betting_bound(losses, 0.05, BETS, numerical_error=error)
     for before, after in zip(losses, raised, strict=True):
         assert min(Fraction(before) + Fraction(error), 1) <= Fraction(after) <= 1

@@ -108,8 +108,8 @@ def betting_bound(
     >>> round(float(chernoff_bound(losses.mean(), losses.size, 0.05)), 4)
     0.2461
     """
-    checked = _check_losses("losses", losses, numerical_error)
-    return _root(checked, betting_budget(delta), *_check_bets(bets, weights))
+    counted = _counted(_check_losses("losses", losses, numerical_error))
+    return _root(*counted, betting_budget(delta), *_check_bets(bets, weights))
 
 
 def betting_log_capital(
@@ -138,8 +138,8 @@ def betting_log_capital(
     if value.numel() != 1:
         raise ShapeError(f"m must be one number, got shape {tuple(value.shape)}.")
     check_interval("m", value, 0.0, 1.0, open_low=True, open_high=True, advice="It is the mean to be tested.")
-    distinct, repeats = np.unique(_check_losses("losses", losses, numerical_error), return_counts=True)
-    return _log_wealth(float(value), distinct, repeats.astype(np.float64), *_check_bets(bets, weights))
+    counted = _counted(_check_losses("losses", losses, numerical_error))
+    return _log_wealth(float(value), *counted, *_check_bets(bets, weights))
 
 
 def betting_budget(delta: float) -> float:
@@ -147,23 +147,33 @@ def betting_budget(delta: float) -> float:
     return -math.log(_check_one_delta(delta)) * (1.0 + ARITHMETIC_ERROR)
 
 
-def _root(losses: NDArray[np.float64], budget: float, bets: list[float], log_weights: list[float]) -> float:
+def _counted(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the different losses in ascending order, and how often each occurs."""
+    distinct, repeats = np.unique(losses, return_counts=True)
+    return distinct, repeats.astype(np.float64)
+
+
+def _root(
+    distinct: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    budget: float,
+    bets: list[float],
+    log_weights: list[float],
+) -> float:
     """Return the m at which the logarithm of the capital reaches the budget, rounded up.
 
     It is a double at which that logarithm, minus its rounding error, is at least the budget, or 1. The
     capital increases with m, so every larger m is refuted too; the search does not rely on this.
     """
-    distinct, repeats = np.unique(losses, return_counts=True)
-    counts = repeats.astype(np.float64)
-    del repeats  # there may be millions of them
+    size = int(counts.sum())
 
     @functools.cache
     def surplus(m: float) -> float:
         return _log_wealth(m, distinct, counts, bets, log_weights) - budget
 
-    mean = min(exact_sum(distinct * counts) / losses.size, LARGEST_BELOW_ONE)
-    spread = float(np.average((distinct - mean) ** 2, weights=counts))
-    rate = budget / losses.size
+    mean = min(exact_sum(distinct * counts) / size, LARGEST_BELOW_ONE)
+    spread = float(np.average(np.square(distinct - mean), weights=counts))
+    rate = budget / size
     step = max(math.sqrt(2.0 * rate * spread) + rate, 2.0**-53)  # Bernstein's, or nearly
     low, high = 0.0, mean  # nothing can be won at m = 0
     while surplus(high) < 0.0:
@@ -272,11 +282,11 @@ def betting_grid(
         smallest = min(math.sqrt(2.0 * cost / count), 0.5)
         return np.geomspace(smallest, 1.0, 1 + math.ceil(-math.log2(smallest)))
     # Add one loss of 1: without it, everything might be staked on there being none.
-    prior = np.append(_check_losses("losses", losses), 1.0)
+    counted = _counted(np.append(_check_losses("losses", losses), 1.0))
     # The average pays less than ln(size) for not knowing the best bet; the square root accounts for that.
-    budget = (cost + math.log(number) / 2.0) * prior.size / count
+    budget = (cost + math.log(number) / 2.0) * int(counted[1].sum()) / count
     found = minimize_scalar(
-        lambda log_bet: _root(prior, budget, [math.exp(log_bet)], [0.0]),
+        lambda log_bet: _root(*counted, budget, [math.exp(log_bet)], [0.0]),
         bounds=(math.log(SMALLEST_BET), 0.0),
         method="bounded",
         options={"xatol": 0.01},
