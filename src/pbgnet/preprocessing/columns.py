@@ -160,7 +160,8 @@ class CategoricalColumn(FittedColumn):
         texts = Words.of(column.texts if column.texts is not None else number_texts(column.numbers))
         otherwise = n_named if self.rare else nowhere
         absent = n_named + self.rare if self.missing else nowhere
-        found = texts.each(lambda word: codes.get(word, otherwise), absent, np.int64)
+        each = [codes.get(word, otherwise) for word in texts.words]
+        found: NDArray[np.int64] = np.array([*each, absent], dtype=np.int64)[texts.places]
         unknown = found == nowhere
         gaps = ["a missing value"] if absent == nowhere and (texts.places == MISSING).any() else []
         return found, [*map(repr, texts.occurring(unknown)), *gaps]

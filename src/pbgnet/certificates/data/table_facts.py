@@ -17,10 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from pbgnet.certificates.data.row_hashes import ROUNDINGS, hash_rows, label_hashes
 from pbgnet.certificates.data.walk import SparsePart, TablePart, column_shape, table_parts
 from pbgnet.exceptions import DtypeError
+from pbgnet.kernels import take_turns
 from pbgnet.preprocessing import Words, count_rows, zeros_beside
 
 EMPTY, NUMBERS, TEXTS = "empty", "numbers", "texts"
 """Kinds of columns; one without any value is of the first, whatever the table says of it."""
+
+# Columns of so many rows go side by side.
+MANY_ROWS = 1 << 14
+
+OPERATIONS_PER_CELL = 64
+"""Elementary operations that a text takes, about."""
 
 Part = TablePart | SparsePart
 
@@ -116,8 +123,18 @@ class FeaturesDigest:
         for place, values in zip(part.places.tolist(), part.numbers, strict=True):
             if place not in part.texts:
                 self._stream(place, NUMBERS).take_numbers(values)
-        for place, texts in part.texts.items():
-            self._stream(place, TEXTS).take_texts(texts)
+        streams = {place: self._stream(place, TEXTS) for place in part.texts}
+
+        def take(places: Iterator[int]) -> None:
+            for place in places:
+                streams[place].take_texts(part.texts[place])
+                if place in part.words:
+                    part.words[place].prepare()
+
+        if part.n_rows < MANY_ROWS:
+            take(iter(streams))
+        else:
+            take_turns(take, [*streams], OPERATIONS_PER_CELL * part.n_rows * len(streams))
 
     def _take_sparse(self, matrix: Any) -> None:
         """Take in how many entries each row has, their columns and their values."""

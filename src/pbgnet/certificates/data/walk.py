@@ -43,6 +43,10 @@ class WordCells:
         self._words = texts.one_by_one() if isinstance(texts, CellTexts) else texts.compact()
         self.places = self._words.places
 
+    def prepare(self) -> None:
+        """Compute now what is computed when it is asked for."""
+        _ = self.numbers, self.bits
+
     @functools.cached_property
     def bits(self) -> NDArray[np.uint64]:
         """The first 64 bits of the SHA-256 of each word that writes out no number; 0 for all others.
