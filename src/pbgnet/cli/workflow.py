@@ -31,8 +31,7 @@ FEW_CLASSES = 20
 
 NOT_STORED = (
     "The folder contains the certificate and the predictions. The classifier itself is "
-    "not stored, because that would require a pickle; --keep FILE writes one for your "
-    "own use."
+    "not stored, because that would require a pickle; "
 )
 
 
@@ -46,6 +45,7 @@ class Trained:
     seconds: float
     tested: "TestSet | None" = None
     compared: "Comparison | None" = None
+    kept: Path | None = None
 
     def payload(self) -> dict[str, Any]:
         """Return everything for machines."""
@@ -67,7 +67,8 @@ class Trained:
         others = None if self.compared is None else self.compared.named
         show_certificate(self.model, None if self.tested is None else self.tested.counts, others)
         if not self.model.certificate.of_network:
-            echo(NOT_STORED)
+            own = "--keep FILE writes one" if self.kept is None else f"{self.kept} is one"
+            echo(f"{NOT_STORED}{own} for your own use.")
         echo(f"Model:  {self.folder}")
         echo(f"Report: {self.report}")
 
@@ -140,7 +141,7 @@ def train_model(
     if checkpoints is not None:
         checkpoints.remove()
     stages.end()
-    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
+    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared, keep)
 
 
 def _kept_in(folder: Path | None) -> AbstractContextManager["Checkpoints | None"]:
