@@ -7,18 +7,25 @@ from pbgnet.exceptions import DamagedFileError
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 """Texts that mean "missing" in a CSV. For text columns, missing is a category of its own: nothing is lost."""
 
-ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
+ENDINGS = {
+    ".csv": "csv",
+    ".csv.gz": "csv.gz",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv.gz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 
 
 def kind_of_file(path: object) -> str:
-    """Return "csv", "csv.gz" or "parquet", by the extension of a file."""
+    """Return "csv", "csv.gz", "tsv", "tsv.gz" or "parquet", by the extension of a file."""
     name = str(path).lower()
     for ending, kind in ENDINGS.items():
         if name.endswith(ending):
             return kind
     raise DamagedFileError(
-        f"{path} has an unknown extension: use .csv, .csv.gz or .parquet (export spreadsheets "
-        "as CSV with UTF-8 text)."
+        f"{path} has an unknown extension: use .csv, .csv.gz or .parquet, or .tsv with tabs (export "
+        "spreadsheets as CSV with UTF-8 text)."
     )
 
 

@@ -18,6 +18,8 @@ from pbgnet.bounds import (
     split_delta,
 )
 from pbgnet.certificates import load_model
+from pbgnet.cli.given_tables import check_given
+from pbgnet.exceptions import DamagedFileError
 
 COMMANDS = ("train", "predict", "verify", "show", "bound", "demo", "reproduce", "report")
 
@@ -142,6 +144,12 @@ def test_errors_are_json_too(run, made):
     payload = json.loads(result.stdout)
     assert payload["error"] == {"kind": "DamagedFileError", "message": "There is no file absent.csv."}
     assert payload["exit_code"] == 3
+
+
+def test_a_file_of_an_unknown_kind_is_refused_before_libraries_are_loaded(tmp_path):
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    with pytest.raises(DamagedFileError, match=r"t\.xlsx has an unknown extension"):
+        check_given({"data": [tmp_path / "t.xlsx"]})
 
 
 def test_a_traceback_only_with_debug(run, made):

@@ -98,7 +98,8 @@ def test_all_names_are_in_the_help(run):
 
 
 def test_the_classifier_can_be_kept(run, data, tmp_path):
-    out, _ = trained(run, data, *TREE, "--keep", tmp_path / "kept.joblib")
+    out, result = trained(run, data, *TREE, "--keep", tmp_path / "kept.joblib")
+    assert f"{tmp_path / 'kept.joblib'} is one for your own use." in result.stdout
     kept = joblib.load(tmp_path / "kept.joblib")
     rows = read_table(data).drop(columns="label")
     certified = load_certified(out)

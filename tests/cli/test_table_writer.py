@@ -10,7 +10,7 @@ from pbgnet.cli.table_writer import table_writer, write_table  # noqa: E402
 from pbgnet.cli.tables import read_table  # noqa: E402
 from pbgnet.exceptions import OutputExistsError  # noqa: E402
 
-NAMES = ["o.csv", "o.csv.gz", "o.parquet"]
+NAMES = ["o.csv", "o.csv.gz", "o.tsv", "o.parquet"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,6 +35,8 @@ def test_batches_follow_each_other_under_one_header(tmp_path, name):
     found = read_table(tmp_path / name, as_text=False)
     assert found["a"].tolist() == [0, 1, 1, 2, 2, 3]
     assert found["b"].isna().tolist() == [False, True] * 3
+    if name == "o.tsv":
+        assert (tmp_path / name).read_bytes().startswith(b"a\tb\n")
     if name == "o.csv.gz":
         assert gzip.decompress((tmp_path / name).read_bytes()).count(b"a,b") == 1
 

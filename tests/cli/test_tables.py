@@ -50,6 +50,8 @@ def test_cells_are_texts_whatever_the_others_hold(tmp_path):
     ("texts", "expected"),
     [
         (["0", "1", "01"], [0, 1, 1]),
+        (["01", "12"], ["01", "12"]),
+        (["0", "1"], [0, 1]),
         (["1.0", "-1", "1e0"], [1, -1, 1]),
         (["0.5", "1"], [0.5, 1.0]),
         (["True", "false"], [True, False]),
@@ -173,7 +175,8 @@ def test_blanks_after_commas_do_not_count(tmp_path):
         ("t.csv", b"a,b\n1,2,3\n4,5,6\n", "is not a CSV table"),
         ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", "is not a text file, whatever its extension says"),
         ("t.csv", b"PAR1 something", "is not a text file"),
-        ("t.csv", b'a,b\n"never closed,1\n', "is not a CSV table"),
+        ("t.csv", b'a,b\n1,2\n"never closed,1\n3,4\n', "is not a CSV table: .* opens near line 3 is never"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16"), "is UTF-16 text.* save it again as CSV in UTF-8"),
         ("t.csv.gz", b"a,b\n1,2\n", "is not a complete gzip file"),
         ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 100, mtime=0)[:-12], "is not a complete gzip file"),
         ("t.parquet", b"a,b\n1,2\n", "is not a Parquet table"),

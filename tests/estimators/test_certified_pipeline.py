@@ -166,6 +166,8 @@ class TestBadInput:
         with pytest.warns(FewRowsWarning, match="9 rows are too few for a useful certificate"):
             few = CertifiedPipeline(PBGDClassifier()).fit(frame[["income"]][:9], ["good", "bad", "good"] * 3)
         assert few.certificate_.n_rows_total == 9
+        with pytest.warns(FewRowsWarning, match="5 certified rows of 50 are too few"):
+            make_certified_pipeline("logistic_regression", prior_fraction=0.9, random_state=0).fit(frame, y)
         with pytest.raises(DomainError, match="Found 1 sample: at least one is needed for the prior"):
             PBGNetClassifier().split_rows(LabelledRows(frame[:1], y[:1]), [0])
         with pytest.raises(ShapeError, match="50 rows but there are 49 labels"):

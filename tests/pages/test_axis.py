@@ -13,6 +13,8 @@ def test_ticks_are_inside_and_few(low, span, count):
     ticks = axis.ticks(count)
     slack = 1e-6 * (abs(low) + span)
     assert len(ticks) <= count + 2
+    # Far from 0, so small a span is lost in the rounding of its ends.
+    assert len(ticks) >= 2 or count < 3 or span < 1e-9 * abs(low)
     assert all(low - slack <= tick <= low + span + slack for tick in ticks)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pbgnet.certificates import certify, percent, percent_up
+from pbgnet.certificates import certify, certify_selective, percent, percent_up
 from pbgnet.report import About, render_report
 from pbgnet.report.first_screen import first_screen
 from pbgnet.report.more_rows import SPAN, more_rows
@@ -53,6 +53,26 @@ def test_a_trivial_bound_says_that_nothing_is_proved():
     first = first_screen(certificate)
     assert first.headline[0] == "Nothing is proved"
     assert [bar.colour for bar in first.chart.bars] == ["measured", "trivial"]
+
+
+@pytest.mark.parametrize("terms", [{"error": 0.1}, {"coverage": 0.8}])
+def test_the_bound_on_answers_is_the_one_of_the_summary(terms):
+    """0.1 is a little more than a tenth in binary; a target of 10 % is 10 % all the same."""
+    y = np.arange(200) % 2
+
+    def answer(rows):
+        truth = rows[:, 0].astype(int) % 2
+        return np.where(rows[:, 0] < 9, 1 - truth, truth)
+
+    def place(_, rows):
+        return rows[:, 0] / 200
+
+    X = np.arange(200.0)[:, None]
+    certificate = certify_selective(answer, X, y, scores=place, training_data=X + 0.5, **terms).certificate
+    (selected,) = [fact for fact in first_screen(certificate).facts if fact.name == "selected"]
+    assert selected.answer in certificate.summary
+    if "error" in terms:
+        assert selected.answer == "at most 10 %"
 
 
 def test_it_says_what_would_break_the_bound(make):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+CODE = re.compile(r"0[0-9]")
 INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 LARGE = re.compile(r"e\+?[0-9]{3}")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -21,7 +22,8 @@ def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
     """Return labels as booleans or numbers if all of them are, otherwise as texts.
 
     Truth values are ``True``, ``true``, ``TRUE`` and the like. Whole numbers become int, others float, so
-    that ``1`` and ``1.0`` are one class. Numbers too large to be told apart stay texts.
+    that ``1`` and ``1.0`` are one class. Numbers too large to be told apart stay texts. So do
+    codes of one length with zeros in front, such as ``01`` and ``12``: the zeros belong to the name.
     """
     import numpy as np
 
@@ -29,6 +31,8 @@ def parse_labels(texts: Sequence[str]) -> "NDArray[Any]":
     values: dict[str, Any] | None = None
     if all(text in TRUTH for text in kinds):
         values = {text: TRUTH[text] for text in kinds}
+    elif len(set(map(len, kinds))) == 1 and any(CODE.match(text) for text in kinds):
+        pass
     elif all(WHOLE.fullmatch(text) for text in kinds):
         values = {text: int(text) for text in kinds}
     elif all(NUMBER.fullmatch(text) for text in kinds):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pbgnet.exceptions import DamagedFileError
 from pbgnet.files import standing_folder
-from pbgnet.table_files import check_file, is_csv
+from pbgnet.table_files import check_file, is_csv, kind_of_file
 
 HELD_FILE = 32 * 2**20
 """A single file of at most this many bytes is read into memory; larger ones, or several, are streamed."""
@@ -73,7 +73,7 @@ class GivenTables:
 
 
 def check_given(options: Mapping[str, Any]) -> None:
-    """Raise `DamagedFileError` if a model or table given to a command is not there.
+    """Raise `DamagedFileError` if a model or table given to a command is missing or of an unknown kind.
 
     Every command checks this before it does anything else: the libraries that compute take seconds to load.
     """
@@ -83,6 +83,7 @@ def check_given(options: Mapping[str, Any]) -> None:
     for name in [data] if isinstance(data, str | Path) else data or ():
         if not (os.path.isdir(name) or _is_pattern(str(name))):
             check_file(Path(name))
+            kind_of_file(name)
 
 
 def _is_pattern(name: str) -> bool:

@@ -57,13 +57,14 @@ def write_table(frame: "pd.DataFrame", path: Path, *, overwrite: bool = False) -
 
 @contextmanager
 def _append_to_csv(path: Path, kind: str, typical: object) -> "Iterator[Write]":
-    opened = gzip.open if kind == "csv.gz" else open
+    opened = gzip.open if kind.endswith(".gz") else open
+    separator = "\t" if kind.startswith("tsv") else ","
     with opened(path, "wt", encoding="utf-8", newline="") as file:
         begun = False
 
         def write(frame: "pd.DataFrame") -> None:
             nonlocal begun
-            frame.to_csv(file, index=False, header=not begun, lineterminator="\n")
+            frame.to_csv(file, index=False, header=not begun, sep=separator, lineterminator="\n")
             begun = True
 
         yield write

@@ -64,7 +64,9 @@ def _truth(
     if len(reading.targets) > 1:
         matrix: NDArray[Any] = label_matrix(frame, reading.targets, data).to_numpy()
         return matrix
-    truth = label_values(label_column(frame, reading.targets[0], data))
+    target = reading.targets[0]
+    named = isinstance(model.classes[0], str)  # "12" of a test set may be a word, beside "01" elsewhere
+    truth = label_values(frame[target] if named else label_column(frame, target, data))
     if unknown := [label for label in dict.fromkeys(truth.tolist()) if label not in model.classes]:
         raise LabelError(
             f"The test set {data} contains the label {unknown[0]!r:.60}, which the model does not know."

@@ -32,8 +32,7 @@ FEW_CLASSES = 20
 
 NOT_STORED = (
     "The folder contains the certificate and the predictions. The classifier itself is "
-    "not stored, because that would require a pickle; --keep FILE writes one for your "
-    "own use."
+    "not stored, because that would require a pickle; "
 )
 
 
@@ -47,6 +46,7 @@ class Trained:
     seconds: float
     tested: "TestSet | None" = None
     compared: "Comparison | None" = None
+    kept: Path | None = None
 
     def payload(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -68,7 +68,8 @@ class Trained:
         others = None if self.compared is None else self.compared.named
         show_certificate(self.model, None if self.tested is None else self.tested.counts, others)
         if not self.model.certificate.of_network:
-            echo(NOT_STORED)
+            own = "--keep FILE writes one" if self.kept is None else f"{self.kept} is one"
+            echo(f"{NOT_STORED}{own} for your own use.")
         echo(f"Model:  {self.folder}")
         echo(f"Report: {self.report}")
 
@@ -134,7 +135,7 @@ def train_model(
     if checkpoints is not None:
         checkpoints.remove()
     stages.end()
-    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared)
+    return Trained(model, out, out / REPORT, time.perf_counter() - start, tested, compared, keep)
 
 
 def _kept_in(folder: Path | None) -> AbstractContextManager["Checkpoints | None"]:

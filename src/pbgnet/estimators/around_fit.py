@@ -55,11 +55,12 @@ def numbers_in_range() -> Iterator[None]:
         raise DomainError(f"The rows contain a number too large for float64: {error}.") from error
 
 
-def warn_of_few_rows(n: int) -> None:
-    """Warn where no certificate can be of use; see `FEWEST_ROWS`."""
-    if n < FEWEST_ROWS:
+def warn_of_few_rows(n: int, n_certified: int) -> None:
+    """Warn if too few rows are certified for a useful bound; see `FEWEST_ROWS`."""
+    if n_certified < FEWEST_ROWS:
+        rows = f"{n} rows" if n < FEWEST_ROWS else f"{n_certified} certified rows of {n}"
         warnings.warn(
-            f"{n} rows are too few for a useful certificate: with fewer than {FEWEST_ROWS} rows, "
+            f"{rows} are too few for a useful certificate: with fewer than {FEWEST_ROWS} rows, "
             "even a classifier that makes no mistake on them gets a bound far from 0.",
             FewRowsWarning,
             stacklevel=4,

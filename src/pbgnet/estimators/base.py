@@ -267,7 +267,7 @@ class CertifiedClassifier(CertifiedPredictor):
         preprocessing : PreprocessingRecord, optional
             What was done to the rows; told by the table's own preprocessor unless given.
         """
-        warn_of_few_rows(table.n_rows)
+        warn_of_few_rows(table.n_rows, table.split.certified_rows.size)
         if self._sets_rows_apart() and table.split.prior_rows.size == 0:
             raise DomainError("There are no rows to train the prior on: prior_rows is empty.")
         terms = self._terms()  # raises before any work is done, as do the next lines

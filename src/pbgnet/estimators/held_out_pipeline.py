@@ -231,7 +231,7 @@ class HeldOutPipeline(TakesTables, ShowsCertificate, ClassifierMixin, BaseEstima
         candidates = [with_seed(candidate, seeds[1]) for candidate in self._candidates(several_labels)]
         with whole_or_unchanged(self):
             split = Split.of_table(rows, prior_rows, float(self.prior_fraction), seeds[0])
-            warn_of_few_rows(rows.n_rows)
+            warn_of_few_rows(rows.n_rows, split.certified_rows.size)
             self._fit_split(rows, split, candidates, seeds[2], read_groups(groups, table))
         return self
 

@@ -30,18 +30,24 @@ class Axis:
         return self.start + min(1.0, max(0.0, share)) * (self.stop - self.start)
 
     def ticks(self, count: int = 4) -> list[float]:
-        """Return round numbers between the ends, about `count` of them.
+        """Return round numbers between the ends, about `count` of them; never one, which tells no scale.
 
         Examples
         --------
         >>> from pbgnet.pages import Axis
         >>> Axis(0.0, 0.3, 0, 100).ticks()
         [0.0, 0.1, 0.2, 0.3]
+        >>> Axis(-1.6, 1.9, 0, 100).ticks(3)
+        [-1.0, 0.0, 1.0]
         >>> Axis(0.05, 1.0, 0, 100, log=True).ticks()
         [0.05, 0.1, 0.2, 0.5, 1.0]
         """
         if self.log:
             return self._log_ticks(count)
+        ticks = self._round_numbers(count)
+        return ticks if len(ticks) > 1 else self._round_numbers(2 * count)
+
+    def _round_numbers(self, count: int) -> list[float]:
         step = round_step((self.high - self.low) / max(1, count))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)

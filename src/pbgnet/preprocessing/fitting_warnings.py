@@ -24,9 +24,10 @@ def fit_warnings(
         text = f"{some_columns(empty)} had no values in the {n_rows} fitted rows and will be left out."
         yield text, EmptyColumnWarning
     if ids := [column.name for column in fitted if isinstance(column, IdColumn)]:
+        them = "it" if len(ids) == 1 else "them"
         text = (
             f"{some_columns(ids)} had a different value in each of the {n_rows} fitted rows, as "
-            "an ID does, and will be left out. To learn from it anyway, pass drop_ids=False "
+            f"an ID does, and will be left out. To learn from {them} anyway, pass drop_ids=False "
             "(--keep-ids)."
         )
         yield text, IdColumnWarning

@@ -7,6 +7,7 @@ from pbgnet.certificates import (
     Certificate,
     DisagreementSubject,
     FittedSubject,
+    answered_percent,
     percent,
     percent_up,
 )
@@ -174,9 +175,8 @@ def _answered(certificate: Certificate) -> tuple[Fact, ...]:
         meaning = "No threshold could be certified, so it answers no row."
         return (Fact("selected", "And if it answers only when sure?", "nothing is proved", meaning),)
     meaning = f"It then answers {percents(share)} of these rows and leaves the others to you."
-    return (
-        Fact("selected", "And if it answers only when sure?", f"at most {at_most(claim.value)}", meaning),
-    )
+    limit = f"at most {answered_percent(claim)} %"
+    return (Fact("selected", "And if it answers only when sure?", limit, meaning),)
 
 
 def _chart(certificate: Certificate, tested: ErrorCount | None) -> Bars:

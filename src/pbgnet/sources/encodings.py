@@ -41,6 +41,10 @@ class _Utf8Stream(io.RawIOBase):
         self._strict, self._n_lines, self._ready = True, 0, b""
         try:
             start = file.read(BLOCK_BYTES)
+            if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise DamagedFileError(
+                    f"{path} is UTF-16 text, which spreadsheets call Unicode; save it again as CSV in UTF-8."
+                )
             if b"\0" in start[:SNIFFED_BYTES] or start.startswith(b"PAR1"):
                 raise DamagedFileError(f"{path} is not a text file, whatever its extension says.")
         except BaseException:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import importlib
+import re
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from pbgnet.exceptions import DamagedFileError, FileReadingWarning, MissingLibraryError, ShapeError
+
+# How pandas says that a file ends inside a quoted cell. It counts from 0, cells with line breaks as one line.
+UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")
 
 
 @contextmanager
@@ -21,6 +25,8 @@ def damage_named(path: object) -> Iterator[None]:
         yield
     except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError, csv.Error) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")[:200]
+        if unclosed := UNCLOSED.fullmatch(reason):
+            reason = f"a quotation mark that opens near line {int(unclosed[1]) + 1} is never closed"
         raise DamagedFileError(f"{path} is not a CSV table: {reason}") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DamagedFileError(f"{path} is not a complete gzip file: {str(error)[:200]}") from error

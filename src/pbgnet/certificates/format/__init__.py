@@ -6,6 +6,7 @@ from pbgnet.certificates.format.claim_list import Claimed, Wanted, class_events
 from pbgnet.certificates.format.contents import CountedRows, Fingerprints, Software
 from pbgnet.certificates.format.majority import MajorityAnswer, never_answered
 from pbgnet.certificates.format.schema import certificate_schema
+from pbgnet.certificates.format.selection_words import answered_percent
 from pbgnet.certificates.format.shares import Choices, Union
 from pbgnet.certificates.format.subjects import (
     MOST_MEMBERS,
@@ -47,6 +48,7 @@ __all__ = [
     "Software",
     "Union",
     "Wanted",
+    "answered_percent",
     "certificate_schema",
     "check_subject_name",
     "class_events",

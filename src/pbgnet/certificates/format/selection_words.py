@@ -36,6 +36,12 @@ def answered_limit(claim: Claim) -> str:
     return round_up(claim.value) if _counts_of(claim)[1].target is None else repr(claim.value)
 
 
+def answered_percent(claim: Claim) -> str:
+    """Write the same bound as a percentage, without the sign."""
+    target = _counts_of(claim)[1].target
+    return percent_up(claim.value) if target is None else percent(target)
+
+
 def bounded_answers(certificate: "Certificate") -> str:
     """Return what the statement says of answered rows; "" where all rows are answered."""
     claim, unanswered = certificate.answered_error_rate, certificate.unanswered_rate
@@ -65,12 +71,11 @@ def summed_up_answers(certificate: "Certificate") -> str:
     if claim.value >= 1:
         few = "a useful share" if target is None else f"at most {percent(target)} %"
         return f" Answers no rows: no threshold is shown to keep wrong answers to {few}."
-    rate = percent_up(claim.value) if target is None else percent(target)
     least = (1 - Decimal(unanswered.value)) * 100
     return (
         f" Answers {100 * answered_share(claim):.1f} % of rows (at least "
-        f"{least.quantize(Decimal('0.1'), rounding=ROUND_FLOOR)} %), and is wrong on at most {rate} % of "
-        "those it answers."
+        f"{least.quantize(Decimal('0.1'), rounding=ROUND_FLOOR)} %), and is wrong on at most "
+        f"{answered_percent(claim)} % of those it answers."
     )
 
 

@@ -113,4 +113,4 @@ class Vote(Route):
 
     def words(self, settings: VoteSettings) -> str:
         """Name it and T."""
-        return f"vote of {settings.n_networks} networks"
+        return f"vote of {settings.n_networks} network{'s' * (settings.n_networks > 1)}"

@@ -64,7 +64,8 @@ def check_delta(case: Case) -> Outcome:
 def check_plan(case: Case) -> Outcome:
     """Add up, exactly, what all sentences that hold together may fail with: no more than delta."""
     plan = case.certificate.delta_plan
-    text = f"{len(plan.shares)} shares of delta, of at most {plan.delta!r} together"
+    shares = f"{len(plan.shares)} share{'s' * (len(plan.shares) != 1)}"
+    text = f"{shares} of delta, of at most {plan.delta!r} together"
     ok = plan.total <= Fraction(plan.delta)
     return Outcome(text, text if ok else f"{float(plan.total)!r} together", ok, str(plan))
 

@@ -172,8 +172,8 @@ def _unmatched(these: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray
 
 def _of_another_table(n_found: int, n_rows: int) -> str:
     return (
-        f"{f'Only {n_found}' if n_found else 'None'} of the {n_rows} certified rows "
-        f"{'is' if n_found < 2 else 'are'} in this table. Either it is another table, or a column was "
+        f"{f'Only {n_found}' if n_found else 'None'} of the {n_rows} rows of the certified "
+        f"table {'is' if n_found < 2 else 'are'} in this one. Either it is another table, or a column was "
         "changed throughout, or its cells are read differently (separator, decimal comma, encoding, column "
         "types)."
     )
