@@ -105,7 +105,7 @@ class Browser:
         (self.folder / "page.html").write_text(page, encoding="utf-8")
         places = [f"--user-data-dir={self.folder / 'profile'}", f"--log-net-log={self.folder / 'net.json'}"]
         command = [self.program, *self.FLAGS, *places, *options, (self.folder / "page.html").as_uri()]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
 
     def console_lines(self, process: subprocess.CompletedProcess[str]) -> list[str]:
         """What the page wrote to its console, errors included."""

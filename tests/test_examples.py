@@ -121,7 +121,7 @@ def test_the_quickstart_runs_as_a_notebook(monkeypatch):
     monkeypatch.delenv("MPLBACKEND", raising=False)  # notebooks have one of their own
     notebook = nbformat.read(FOLDER / "quickstart.ipynb", as_version=4)
     nbformat.validate(notebook)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     shown = "".join(
         output.text for output in outputs if output.output_type == "stream" and output.name == "stdout"

@@ -86,24 +86,24 @@ def test_spans_cover_everything_once(size):
 
 def test_two_put_together_what_they_have(start_workers):
     for process in start_workers(TOGETHER, 2):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         assert "Worker 1 differs from worker 0 in the rows: abab instead of ab" in out
 
 
 def test_other_versions_are_refused(start_workers):
     for process in start_workers(OTHER_VERSION, 2):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         assert "Worker 1 differs from worker 0 in the version of pbgnet: 0.2 instead of 0.1" in out
 
 
 def test_the_others_learn_soon_who_died(start_workers):
     first, lost, last = start_workers(ONE_DIES, 3)
-    lost.communicate(timeout=120)
+    lost.communicate(timeout=300)
     since = time.monotonic()
     for rank, process in ((0, first), (2, last)):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert "Worker 1 has died or cannot be reached" in out, err
         assert f"worker {rank} of 3 cannot continue" in out
     assert time.monotonic() - since < 60

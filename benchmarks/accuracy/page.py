@@ -37,7 +37,7 @@ def write_page(runs: Sequence[Run], folder: Path) -> None:
     parts += [
         _by_table(runs, "Certified error", lambda one: one.certified).markdown(),
         _by_table(runs, "Test error", lambda one: one.tested).markdown(),
-        _by_table(runs, "Seconds to fit, one thread", lambda one: one.seconds).markdown(),
+        _by_table(runs, "Processor seconds to fit, one thread", lambda one: one.seconds).markdown(),
         _by_table(runs, "Megabytes a fit adds to its process", lambda one: one.megabytes).markdown(),
     ]
     (folder / "README.md").write_text("\n".join(parts), encoding="utf-8")

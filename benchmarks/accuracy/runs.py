@@ -31,7 +31,7 @@ class Run:
     counted, tested : float
         Error rates on the rows set apart, and on test rows.
     seconds : float
-        Of the fit, one thread; what is compiled is compiled before.
+        Processor time of the fit, one thread; what is compiled is compiled before.
     megabytes : float
         By which the fit raised the peak of the memory of its process.
     n_prior, n_certified, n_test : int
@@ -75,14 +75,14 @@ def run(table: str, method: str, seed: int) -> Run:
         _compile()
     elif method == "gradient boosting":
         rows, fresh = methods.as_categories(rows), methods.as_categories(fresh)
-    before, start, note = _peak(), time.perf_counter(), ""
+    before, start, note = _peak(), time.process_time(), ""
     if method == OURS:
         fitted = make_certified_pipeline(ours).fit(rows, labels)
-        seconds, note = time.perf_counter() - start, fitted.preprocessor_.numbers
+        seconds, note = time.process_time() - start, fitted.preprocessor_.numbers
         assert np.array_equal(fitted.prior_rows_, prior)
     else:
         fitted = methods.METHODS[method](rows, seed).fit(take_rows(rows, prior), labels[prior])
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
     megabytes = _peak() - before
     errors = methods.errors_of(fitted, take_rows(rows, certified), labels[certified])
     bound = float(clopper_pearson_bound(errors, len(certified), 1 - CONFIDENCE))

@@ -111,7 +111,7 @@ def run(script, two, target, *amount):
     target.parent.mkdir()
     save_model(load_model(two[0]), target)
     arguments = [sys.executable, "-c", PREPARE + script, *map(str, (*two, target, *amount))]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in target.parent.iterdir()] == ["model"], "nothing is left beside it"
     return json.loads(done.stdout)

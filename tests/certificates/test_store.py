@@ -566,7 +566,7 @@ def test_a_model_that_is_overwritten_is_loaded_as_one_version(build, tmp_path, c
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as writer:
         try:
             assert writer.stdout.readline() == "ready\n"
-            until = time.monotonic() + 60.0
+            until = time.monotonic() + 600.0
             while len(seen) < 100 or (set(seen) != set(prints) and time.monotonic() < until):
                 loaded = load_model(target, check=check)
                 assert loaded.mismatch() == ""

@@ -39,14 +39,14 @@ def test_help_does_not_wait_for_heavy_imports():
         "heavy = {'torch', 'pandas', 'numpy', 'scipy', 'sklearn', 'pyarrow'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
     program = (
         "import atexit, runpy, time\n"
         "atexit.register(lambda: print(time.process_time()))\n"
         "runpy.run_module('pbgnet', run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, "--help"], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program, "--help"], check=True, capture_output=True, text=True, timeout=300
     )
     assert float(done.stdout.splitlines()[-1]) < 1.0  # seconds of the processor: others may use it too
 
@@ -200,7 +200,7 @@ def test_hostile_labels_cannot_write_to_the_terminal(run, table, tmp_path, quick
 
 def test_a_closed_pipe_is_no_error(made):
     command = f"{sys.executable} -m pbgnet show {made / 'model'} | head -n 1; exit ${{PIPESTATUS[0]}}"
-    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Wrong at most")
     assert result.stderr == ""

@@ -121,7 +121,7 @@ def begin(*arguments):
 def test_two_processes_share_a_store_and_train_no_run_twice(tiny, tmp_path):
     arguments = ("reproduce", tiny("moons", 50), "--device", "cpu", "--out", tmp_path / "out", "--json")
     processes = [begin(*arguments) for _ in range(2)]
-    ended = [process.communicate(timeout=120) for process in processes]
+    ended = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], ended
     assert [json.loads(output)["done"] for output, _ in ended] == [12, 12]
     assert list(results(tmp_path / "out")[1].values()) == [(True, 1)] * 12
@@ -141,7 +141,7 @@ def test_a_killed_process_is_gone_on_with_at_once_to_the_same_results(
 ):
     arguments = ("reproduce", tiny("moons", 50), "--device", "cpu", "--out")
     process = begin(*arguments, tmp_path / "killed")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (is_training(tmp_path / "killed") and len(results(tmp_path / "killed")[0]) >= least):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -437,5 +437,5 @@ def use_caches(*folders):
 
 def run_script(text, *arguments):
     return subprocess.run(
-        [sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=300, check=False
     )

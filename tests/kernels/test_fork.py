@@ -34,7 +34,7 @@ def test_a_forked_child_does_not_wait_for_threads_it_does_not_have():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKED],
         env=environment,
-        timeout=120,
+        timeout=300,
         check=False,
         capture_output=True,
         text=True,

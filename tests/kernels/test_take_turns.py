@@ -18,7 +18,7 @@ def test_where_one_fails_the_others_stop(two_threads, in_main_thread):
     done, both = [], threading.Barrier(2)
 
     def work(pile):
-        both.wait(timeout=60)
+        both.wait(timeout=300)
         for item in pile:
             if (threading.current_thread() is threading.main_thread()) == in_main_thread:
                 raise ValueError("no")

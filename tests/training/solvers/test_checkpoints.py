@@ -206,7 +206,7 @@ with checkpointing(sys.argv[2], every=0.0):
 
 def test_a_fit_that_was_killed_goes_on(tmp_path, strike):
     arguments = [sys.executable, "-c", KILLED, os.path.dirname(__file__), str(tmp_path / "kept")]
-    killed = subprocess.run(arguments, timeout=120, capture_output=True, text=True, check=False)
+    killed = subprocess.run(arguments, timeout=300, capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     seen = strike(None, throw)
     whole, total = fit("ensemble"), seen[0]

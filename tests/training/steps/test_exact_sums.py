@@ -56,7 +56,7 @@ def test_threads_and_workers_leave_no_trace(start_workers, tmp_path, monkeypatch
     processes = start_workers(PROGRAM, 2, tmp_path)
     alone, in_threads = trained(1), trained(2)
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
     by_workers = [list(np.load(tmp_path / f"{rank}.npz").values()) for rank in range(2)]
     assert not np.array_equal(alone[0], alone[2]), "the second phase has done nothing"
