@@ -94,7 +94,12 @@ def test_a_request_to_end_leaves_nothing(made, tmp_path):
         f"app(['predict', {str(made / 'model')!r}, {str(made / 'table.csv')!r}, '--out', 'answers.csv'])\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr.endswith("Stopped by SIGTERM.\n")
