@@ -38,9 +38,9 @@ What results/differences has:
   python -m benchmarks.differences tradeoff --datasets mnist49 --splits 0 1 --variants exact
   python -m benchmarks.differences program --datasets ads --splits 0 1 2 --variants "as in the studies" norm
   python -m benchmarks.differences program --datasets ads --splits 0 --variants threshold
-  python -m benchmarks.differences program --datasets adult mnist17 --splits 0 \\
+  python -m benchmarks.differences program --datasets adult mnist17 mnist56 --splits 0 \\
       --variants "as in the studies" norm
-  python -m benchmarks.differences program --datasets mnist49 --splits 0 --variants "norm and threshold"
+  python -m benchmarks.differences program --datasets mnist49 --splits 0 --variants norm "norm and threshold"
   python -m benchmarks.differences repeats --datasets ads mnist49 --splits 0 --variants "PBGNet, exact"
   python -m benchmarks.differences repeats --datasets ads mnist56 --splits 0 --variants PBGNet_l-bnd
 """
