@@ -77,11 +77,10 @@ class PackedWords(Words):
         content, starts = unpack_arrow(words.dictionary)
         return cls(content, starts, np.concatenate(places), written)
 
-    def encoded(self) -> tuple[NDArray[np.int64], Any]:
-        """Return the length of each text as UTF-8, -1 where one is missing, and all texts together."""
-        lengths = np.append(np.diff(self.starts), MISSING)[self.places]
-        content, _ = unpack_arrow(self._arrow().take(self.places[self.present]))
-        return lengths, content
+    @property
+    def utf8(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The UTF-8 of the different words, and where each begins."""
+        return self.content, self.starts
 
     def take(self, rows: slice | NDArray[Any]) -> "PackedWords":
         """Return the texts of some rows; those of fewer rows than there are words keep theirs alone."""

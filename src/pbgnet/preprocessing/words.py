@@ -1,5 +1,7 @@
 """Texts of a column, each distinct one stored once: work on words instead of cells."""
 
+import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
@@ -89,9 +91,20 @@ class Words(Sequence[str | None]):
 
     def encoded(self) -> tuple[NDArray[np.int64], Any]:
         """Return the length of each text as UTF-8, -1 where one is missing, and all texts together."""
-        words = [word.encode("utf-8", "surrogatepass") for word in self.words]
-        lengths = np.array([*map(len, words), MISSING], dtype=np.int64)
-        return lengths[self.places], b"".join(map([*words, b""].__getitem__, self.places.tolist()))
+        content, starts = self.utf8
+        lengths = np.append(np.diff(starts), MISSING)[self.places]
+        return lengths, _gathered(content, starts, self.places[self.present])
+
+    @functools.cached_property
+    def utf8(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The UTF-8 of the different words, where each of them begins, and where the last one ends."""
+        joined = "".join(self.words)
+        if joined.isascii():
+            lengths, content = [*map(len, self.words)], joined.encode()
+        else:
+            written = [word.encode("utf-8", "surrogatepass") for word in self.words]
+            lengths, content = [*map(len, written)], b"".join(written)
+        return np.frombuffer(content, dtype=np.uint8), np.append(0, np.cumsum(lengths, dtype=np.int64))
 
     @classmethod
     def joined(cls, parts: "Sequence[Words]") -> "Words":
@@ -146,3 +159,18 @@ def occurring_places(places: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
     """Return the indices of the words that occur, and the places of rows among only these."""
     kept, new = np.unique(np.append(MISSING, places), return_inverse=True)
     return kept[1:].astype(np.int64), new[1:] - 1
+
+
+def _gathered(content: NDArray[np.uint8], starts: NDArray[np.int64], places: NDArray[Any]) -> Any:
+    """Return the UTF-8 of words at some places, one after the other."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        whole, cuts = content.tobytes(), starts.tolist()
+        words = [whole[start:end] for start, end in itertools.pairwise(cuts)]
+        return b"".join(map(words.__getitem__, places.tolist()))
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(content)]
+    _, ends, taken = pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, buffers).take(places).buffers()
+    if taken is None or not len(places):
+        return b""
+    return taken[: int(np.frombuffer(ends, dtype=np.int64)[len(places)])]

@@ -16,7 +16,6 @@ from pbgnet.preprocessing import (
     CellTexts,
     Column,
     ColumnTable,
-    PackedWords,
     Words,
     as_numbers,
     column_names,
@@ -159,15 +158,13 @@ def column_shape(X: Any, names: Sequence[str] | None = None) -> tuple[int, ...]:
 
 def first_bits(words: Words, which: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the first 64 bits of the SHA-256 of some words, by their places."""
-    if isinstance(words, PackedWords) and len(which) >= MANY_WORDS:
+    content, starts = words.utf8
+    if len(which) >= MANY_WORDS:
         kernel = find_kernel("digests", torch.device("cpu"))
-        found: NDArray[np.uint64] = kernel.first_bits(words.content, words.starts, which)
+        found: NDArray[np.uint64] = kernel.first_bits(content, starts, which)
         return found
-    if isinstance(words, PackedWords):
-        content, cuts = words.content.tobytes(), words.starts.tolist()
-        written = (content[cuts[place] : cuts[place + 1]] for place in which.tolist())
-    else:
-        written = (words.words[place].encode("utf-8", "surrogatepass") for place in which.tolist())
+    whole, cuts = content.tobytes(), starts.tolist()
+    written = (whole[cuts[place] : cuts[place + 1]] for place in which.tolist())
     firsts = b"".join([hashlib.sha256(word).digest()[:8] for word in written])
     return np.frombuffer(firsts, dtype="<u8").astype(np.uint64)
 
