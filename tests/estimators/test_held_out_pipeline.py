@@ -152,6 +152,29 @@ def test_the_user_says_which_columns_are_categories(table):
     assert fitted.classifier_.is_categorical_.tolist() == [True, False]
 
 
+def test_an_encoder_reads_commas_units_and_dates_as_the_preprocessor_does():
+    pd = pytest.importorskip("pandas")
+    lengths, days = [1.5, 2.25, 4.0, 3.5] * 3, ["2024-01-31", "2024-02-29", "2024-07-01", None] * 3
+    table = pd.DataFrame(
+        {
+            "length": [f"{length:.2f}".replace(".", ",") for length in lengths],
+            "seen": days,
+            "price": [f"{length:.2f} €" for length in lengths],
+            "shape": ["round", "flat", "flat", "round"] * 3,
+        }
+    )
+    encoder = TableEncoder("codes").fit(table)
+    codes = encoder.transform(table)
+    assert encoder.is_categorical_.tolist() == [False] * (codes.shape[1] - 1) + [True]
+    np.testing.assert_array_equal(codes[:, 0], lengths)
+    np.testing.assert_array_equal(codes[:, -2], lengths)
+    np.testing.assert_array_equal(codes[:, -1], [1.0, 0.0, 0.0, 1.0] * 3)
+    assert codes[:4, 1].tolist()[:3] == [19753.0, 19782.0, 19905.0]
+    assert np.isnan(codes[3, 1])
+    values = TableEncoder("values").fit_transform(table)
+    np.testing.assert_array_equal(values[:, 0], lengths)
+
+
 def test_each_kind_of_classifier_gets_what_it_wants():
     table = np.array([[1.5, "red"], [3.0, "blue"], [None, "red"], [2.0, None]], dtype=object)
     values = TableEncoder("values").fit_transform(table)

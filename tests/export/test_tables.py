@@ -31,6 +31,23 @@ def make_frame(n=120, seed=0):
     return frame, np.where(frame["size"] + (frame["colour"] == "red") > 5.0, "yes", "no")
 
 
+def make_written_frame(n=120, seed=0):
+    """Numbers with a decimal comma or a unit, dates, times, and a category behind them; one date is a gap."""
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp("2023-01-15") + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
+    numbers = rng.normal(5.0, 3.0, n)
+    frame = pd.DataFrame(
+        {
+            "length": [f"{number:.3f}".replace(".", ",") for number in numbers],
+            "seen": [None if k == 70 else day.strftime("%d.%m.%Y") for k, day in enumerate(days)],
+            "price": [f"{number:.2f} €" for number in rng.gamma(2.0, 10.0, n)],
+            "at": [f"{minute // 60:02}:{minute % 60:02}" for minute in rng.integers(0, 1440, n)],
+            "shape": rng.choice(["round", "flat"], n),
+        }
+    )
+    return frame, np.where(numbers + (days.month.to_numpy() > 6) > 5.0, "yes", "no")
+
+
 def make_table_model(frame, labels, columns=None, hidden=(4,)):
     frame = frame if columns is None else frame[columns]
     rows = np.arange(len(frame))
@@ -63,6 +80,24 @@ COLUMNS = [
     ["shape", "large"],
     ["shape", "weight"],
 ]
+
+
+@pytest.mark.parametrize("kind", ["sign", "aggregate"])
+def test_numbers_and_dates_are_read_as_they_were_written(ship, kind):
+    frame, labels = make_written_frame()
+    model = make_table_model(frame, labels)
+    classifier = ship(model, kind)
+    numbers, texts = read_table(frame, model.inputs.preprocessor)
+    assert texts.tolist() == frame[["shape"]].to_numpy().tolist()
+    assert numbers[0, 0] == float(frame["length"][0].replace(",", "."))
+    day = pd.to_datetime(frame["seen"][0], dayfirst=True)
+    assert numbers[0, 1] == (day - pd.Timestamp("1970-01-01")).days
+    assert np.isnan(numbers).any(axis=1).nonzero()[0].tolist() == [70]
+    if kind == "aggregate":
+        np.testing.assert_allclose(
+            classifier.decision_function(frame), model.decision_function(frame), atol=1e-9
+        )
+    assert len(set(classifier.predict(frame))) == 2
 
 
 @pytest.mark.parametrize("columns", COLUMNS, ids=str)

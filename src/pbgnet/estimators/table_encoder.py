@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pbgnet.preprocessing import (
     CategoricalColumn,
-    Column,
+    CodedColumn,
     NumericColumn,
     TablePreprocessor,
+    coded_numbers,
     column_names,
-    finite_numbers,
     read_columns,
 )
 from pbgnet.validation import check_name
@@ -64,8 +64,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_name("encoding", self.encoding, ENCODINGS)
         template = TablePreprocessor() if self.preprocessor is None else self.preprocessor
         self.preprocessor_ = clone(template).set_params(numbers="standard").fit(X)
-        used = self._used_columns()
-        self.is_categorical_ = np.array([isinstance(column, CategoricalColumn) for column in used])
+        coded = self.preprocessor_.coded_
+        self.is_categorical_ = np.array([isinstance(column, CategoricalColumn) for column in coded])
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -76,25 +76,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(binned.toarray())
         names = [column.name for column in self.preprocessor_.columns_]
         columns = read_columns(X, names) if column_names(X) is not None else read_columns(X)
-        found = dict(zip(names, columns, strict=True))
+        read = zip(self.preprocessor_.columns_, columns, strict=True)
+        numbers = [some for fitted, column in read for some in coded_numbers(fitted, column)]
         parts = [
-            _as_values(fitted, found[fitted.name], binned.codes[:, k], self.encoding == "codes")
-            for k, fitted in enumerate(self._used_columns())
+            _as_values(fitted, some, codes, self.encoding == "codes")
+            for fitted, some, codes in zip(self.preprocessor_.coded_, numbers, binned.codes.T, strict=True)
         ]
         return np.column_stack(parts)
 
-    def _used_columns(self) -> list[NumericColumn | CategoricalColumn]:
-        """Return the columns that are not left out, in their order."""
-        columns = self.preprocessor_.columns_
-        return [column for column in columns if isinstance(column, NumericColumn | CategoricalColumn)]
-
 
 def _as_values(
-    fitted: NumericColumn | CategoricalColumn, column: Column, codes: NDArray[Any], as_codes: bool
+    fitted: CodedColumn, numbers: NDArray[np.float64] | None, codes: NDArray[Any], as_codes: bool
 ) -> NDArray[np.float64]:
     """Return what a column becomes: one output for "codes", otherwise one or more."""
     if isinstance(fitted, NumericColumn):
-        numbers, _ = finite_numbers(column)
+        assert numbers is not None
         if as_codes:
             return numbers
         absent = np.isnan(numbers)

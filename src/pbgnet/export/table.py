@@ -1,9 +1,9 @@
 """A fitted table preprocessor in ONNX operations, and tables in the form that these read.
 
-Numbers and texts cannot share a tensor, so a table becomes two inputs: `x` with the numeric columns, NaN for
-missing values, and `text` with the categorical ones. Columns without a value in the fitted rows are left out
-of both. Numbers are only compared, always in float64: if they were rounded first, one could fall into another
-bin.
+Numbers and texts cannot share a tensor, so a table becomes two inputs: `x` with the numeric columns and the
+parts of dates, NaN for missing values, and `text` with the categorical ones. Columns without a value in the
+fitted rows are left out of both. Numbers are only compared, always in float64: if they were rounded first,
+one could fall into another bin.
 
 The operations are those of the preprocessor: every cell becomes a code, and the meaning of a code is looked
 up. Codes are numbered through all columns, as in the arrays of `CodeBook`. Columns are on the first axis
@@ -24,8 +24,8 @@ from pbgnet.preprocessing import (
     Column,
     NumericColumn,
     TablePreprocessor,
+    coded_numbers,
     column_names,
-    finite_numbers,
     read_columns,
 )
 
@@ -37,12 +37,12 @@ NUMBERS_DTYPE = np.dtype(np.float64)
 
 def numeric_columns(preprocessor: TablePreprocessor) -> list[NumericColumn]:
     """Return the columns of the input `x`, in order."""
-    return [column for column in preprocessor.columns_ if isinstance(column, NumericColumn)]
+    return [column for column in preprocessor.coded_ if isinstance(column, NumericColumn)]
 
 
 def text_columns(preprocessor: TablePreprocessor) -> list[CategoricalColumn]:
     """Return the columns of the input `text`, in order."""
-    return [column for column in preprocessor.columns_ if isinstance(column, CategoricalColumn)]
+    return [column for column in preprocessor.coded_ if isinstance(column, CategoricalColumn)]
 
 
 def missing_text(preprocessor: TablePreprocessor) -> str:
@@ -55,19 +55,19 @@ def add_preprocessing(graph: Graph, preprocessor: TablePreprocessor) -> str:
     """Add the inputs of a table and what `TablePreprocessor.transform` does to them: (n, n_features_out_)."""
     book, missing = preprocessor.book_, missing_text(preprocessor)
     numeric, texts = numeric_columns(preprocessor), text_columns(preprocessor)
-    used = [column.name for column in _coded(preprocessor)]
-    starts = dict(zip(used, book.starts[:-1].tolist(), strict=True))
+    columns, starts = preprocessor.coded_, book.starts[:-1].tolist()
+    places = [k for k, column in enumerate(columns) if isinstance(column, NumericColumn)]
+    text_places = [k for k, column in enumerate(columns) if isinstance(column, CategoricalColumn)]
     parts = []
     if numeric:
-        parts.append(_number_codes(graph, numeric, [starts[column.name] for column in numeric]))
+        parts.append(_number_codes(graph, numeric, [starts[place] for place in places]))
     if texts:
         text = graph.input("text", len(texts), np.dtype(object))
         # Along the last axis: along the first, onnxruntime 1.31 copies only one text of each row.
-        for k, column in enumerate(texts):
+        for k, (column, place) in enumerate(zip(texts, text_places, strict=True)):
             values = graph.op("Gather", text, graph.indices([k]), axis=1)
-            parts.append(_text_codes(graph, values, column, starts[column.name], missing))
-    place = {column.name: k for k, column in enumerate([*numeric, *texts])}
-    codes = _chosen(graph, graph.op("Concat", *parts, axis=0), [place[name] for name in used])
+            parts.append(_text_codes(graph, values, column, starts[place], missing))
+    codes = _chosen(graph, graph.op("Concat", *parts, axis=0), np.argsort([*places, *text_places]))
     return graph.op("Transpose", _add_outputs(graph, codes, book), perm=[1, 0])
 
 
@@ -83,21 +83,16 @@ def read_table(
     """Return the inputs `x` and `text` of a table; errors and warnings are those of the preprocessor."""
     codes = preprocessor.encode(X).codes
     names = [column.name for column in preprocessor.columns_] if column_names(X) is not None else None
-    read = list(zip(read_columns(X, names), preprocessor.columns_, strict=True))
-    numbers = [finite_numbers(column)[0] for column, fitted in read if isinstance(fitted, NumericColumn)]
+    read = zip(preprocessor.columns_, read_columns(X, names), strict=True)
+    found = [some for fitted, column in read for some in coded_numbers(fitted, column)]
+    numbers = [some for some in found if some is not None]
     missing = missing_text(preprocessor)
     texts = [
         _code_texts(fitted, missing)[codes[:, k]]
-        for k, fitted in enumerate(_coded(preprocessor))
+        for k, fitted in enumerate(preprocessor.coded_)
         if isinstance(fitted, CategoricalColumn)
     ]
     return _side_by_side(numbers, len(codes), np.float64), _side_by_side(texts, len(codes), object)
-
-
-def _coded(preprocessor: TablePreprocessor) -> list[NumericColumn | CategoricalColumn]:
-    """Return the columns that have codes, in order."""
-    kinds = NumericColumn | CategoricalColumn
-    return [column for column in preprocessor.columns_ if isinstance(column, kinds)]
 
 
 def _number_codes(graph: Graph, columns: Sequence[NumericColumn], starts: Sequence[int]) -> str:

@@ -3,7 +3,14 @@
 from pbgnet.preprocessing.binned import BinnedTable, CodeBook
 from pbgnet.preprocessing.cell_texts import CellTexts
 from pbgnet.preprocessing.code_files import HELD_BYTES, room_for
-from pbgnet.preprocessing.columns import CategoricalColumn, DateColumn, NumericColumn, coded, finite_numbers
+from pbgnet.preprocessing.columns import (
+    CategoricalColumn,
+    CodedColumn,
+    DateColumn,
+    NumericColumn,
+    coded,
+    coded_numbers,
+)
 from pbgnet.preprocessing.moments import Moments
 from pbgnet.preprocessing.numerals import parse_number, read_numbers, word_numbers
 from pbgnet.preprocessing.packed_words import PackedWords, arrow_texts, unpack_arrow
@@ -37,6 +44,7 @@ __all__ = [
     "CategoricalColumn",
     "CellTexts",
     "CodeBook",
+    "CodedColumn",
     "Column",
     "ColumnTable",
     "DateColumn",
@@ -50,10 +58,10 @@ __all__ = [
     "as_table",
     "check_columns",
     "coded",
+    "coded_numbers",
     "column_names",
     "column_parts",
     "count_rows",
-    "finite_numbers",
     "is_frame",
     "is_missing",
     "is_source",

@@ -195,13 +195,18 @@ class DateColumn(FittedColumn):
 
     def encode(self, column: Column) -> tuple[list[NDArray[np.int64]], list[str]]:
         """Return the codes of each part, and what was no date."""
-        texts = Words.of(column.texts if column.texts is not None else number_texts(column.numbers))
+        texts = self.texts_of(column)
         if isinstance(texts, CellTexts) or texts.n_words >= len(texts):
             numbers, unknown = self.read(texts)
             return [part.codes(some) for part, some in zip(self.parts, numbers, strict=True)], unknown
         numbers, _ = self.read(texts.each_word())  # and each row has what its word has
         codes = [part.codes(some)[texts.places] for part, some in zip(self.parts, numbers, strict=True)]
         return codes, self._unknown(texts, np.isnan(numbers[0])[texts.places])
+
+    @staticmethod
+    def texts_of(column: Column) -> Words:
+        """Return what a column says, to be read as dates."""
+        return Words.of(column.texts if column.texts is not None else number_texts(column.numbers))
 
     def read(self, texts: Words) -> tuple[list[NDArray[np.float64]], list[str]]:
         """Return the numbers of each part, NaN where there is none, and what was no date."""
@@ -238,6 +243,18 @@ def coded(fitted: SomeColumn) -> tuple[CodedColumn, ...]:
     if isinstance(fitted, DateColumn):
         return fitted.parts
     return (fitted,) if isinstance(fitted, NumericColumn | CategoricalColumn) else ()
+
+
+def coded_numbers(fitted: SomeColumn, column: Column) -> list[NDArray[np.float64] | None]:
+    """Return the numbers behind each column of `coded`, read as in the fitted rows; None for categories.
+
+    NaN stands for what is missing, or is neither a finite number nor a date.
+    """
+    if isinstance(fitted, DateColumn):
+        return [*fitted.read(fitted.texts_of(column))[0]]
+    if isinstance(fitted, NumericColumn):
+        return [fitted.read(column)[0]]
+    return [None for _ in coded(fitted)]
 
 
 def books_of(fitted: SomeColumn, numbers: str) -> list[ColumnBook]:
