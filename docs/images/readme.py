@@ -29,20 +29,20 @@ COLOURS = {  # told apart by every kind of colour vision, and by their shapes
     "logistic regression": "#6b7280",
 }
 TUNED_ON = ("banana", "german", "pima", "spambase", "tic-tac-toe")
+TABLES = (*TUNED_ON, "crx", "phoneme", "saheart", "titanic", "wisconsin")
 LEFT, RIGHT, TOP, STEP, MOST = 128, 540, 142, 38, 0.4
 
 
 def certified_errors() -> dict[str, dict[str, float]]:
-    """Return the certified error of each method on the tables that all were run on: means over splits."""
+    """Return the certified error of each method on the ordinary tables: means over splits."""
     lines = (PROJECT / "results" / "tables" / "runs.jsonl").read_text(encoding="utf-8").splitlines()
     found: dict[str, dict[str, list[float]]] = {}
     for run in map(json.loads, lines):
-        if run["method"] in COLOURS:
+        if run["method"] in COLOURS and run["table"] in TABLES:
             found.setdefault(run["table"], {}).setdefault(run["method"], []).append(run["certified"])
     means = {
         table: {method: statistics.fmean(values) for method, values in methods.items()}
         for table, methods in found.items()
-        if set(methods) == set(COLOURS)
     }
     return dict(sorted(means.items(), key=lambda item: item[1][OURS]))
 
