@@ -1,5 +1,6 @@
 """The operations that take most of the training time: Numba on CPUs, Triton on GPUs, PyTorch anywhere."""
 
+from pbgnet.kernels.digests import first_bits
 from pbgnet.kernels.dispatch import BACKENDS, PROBES, backend_for, find_kernel, use_backend
 from pbgnet.kernels.fourier_torch import nodes_of_reach
 from pbgnet.kernels.nodes import FourierNodes
@@ -11,6 +12,7 @@ __all__ = [
     "FourierNodes",
     "backend_for",
     "find_kernel",
+    "first_bits",
     "nodes_of_reach",
     "one_thread",
     "take_turns",

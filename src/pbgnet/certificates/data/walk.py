@@ -1,17 +1,15 @@
 """One pass over any kind of table: a bounded number of cells at a time, numbers separate from texts."""
 
 import functools
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from pbgnet.kernels import find_kernel
+from pbgnet.kernels import first_bits
 from pbgnet.preprocessing import (
     CellTexts,
     Column,
@@ -28,9 +26,6 @@ from pbgnet.validation import check_readable
 
 # An array is walked through in parts of about this many numbers.
 PART_CELLS = 1 << 20
-
-# So many words are worth compiling for.
-MANY_WORDS = 1 << 10
 
 TRUTH_VALUES = ("False", "True")
 
@@ -54,7 +49,7 @@ class WordCells:
         """
         found = np.zeros(self._words.n_words + 1, dtype=np.uint64)
         are_words = np.isnan(self._written)
-        found[:-1][are_words] = first_bits(self._words, np.flatnonzero(are_words))
+        found[:-1][are_words] = first_bits(*self._words.utf8, np.flatnonzero(are_words))
         return found
 
     @functools.cached_property
@@ -64,8 +59,9 @@ class WordCells:
         True and false are 1 and 0: a column of them is one of texts in a frame, and of numbers in its values.
         """
         found = np.append(self._written, math.nan)
-        for bits, number in zip(first_bits(Words.of(TRUTH_VALUES), np.arange(2)), (0.0, 1.0), strict=True):
-            found[self.bits == bits] = number
+        truth = first_bits(*Words.of(TRUTH_VALUES).utf8, np.arange(2))
+        for number, bits in enumerate(truth):
+            found[self.bits == bits] = float(number)
         return found
 
     @functools.cached_property
@@ -154,19 +150,6 @@ def column_shape(X: Any, names: Sequence[str] | None = None) -> tuple[int, ...]:
         return (len(chosen),)
     shape = X.shape if hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
     return tuple(int(size) for size in shape[1:])
-
-
-def first_bits(words: Words, which: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the first 64 bits of the SHA-256 of some words, by their places."""
-    content, starts = words.utf8
-    if len(which) >= MANY_WORDS:
-        kernel = find_kernel("digests", torch.device("cpu"))
-        found: NDArray[np.uint64] = kernel.first_bits(content, starts, which)
-        return found
-    whole, cuts = content.tobytes(), starts.tolist()
-    written = (whole[cuts[place] : cuts[place + 1]] for place in which.tolist())
-    firsts = b"".join([hashlib.sha256(word).digest()[:8] for word in written])
-    return np.frombuffer(firsts, dtype="<u8").astype(np.uint64)
 
 
 def _of_columns(table: ColumnTable) -> TablePart:
