@@ -23,7 +23,7 @@ def test_it_writes_a_page(run, run_json, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert "moons, split 0" in result.stderr
     assert page.read_text() in result.stdout
-    assert "Hidden layers\n(3,)" in page.read_text()
+    assert "Both networks have hidden\nlayers (3,)" in page.read_text()
     found = run_json(
         "reproduce",
         "certificates",

@@ -40,10 +40,10 @@ def test_what_cannot_be_compared_is_refused():
     X, y = make_table()
     numbers = X[["income"]].to_numpy()
     alone = PBGNetClassifier((), algorithm="pbgnet", max_epochs=1, random_state=0).fit(numbers, y)
-    with pytest.raises(OptionError, match="set apart"):
+    with pytest.raises(OptionError, match="no prior rows"):
         compare_classifiers(alone, numbers, y)
     plain = certify(lambda X: np.full(len(X), "good"), numbers, y)
-    with pytest.raises(OptionError, match="set apart"):
+    with pytest.raises(OptionError, match="no prior rows"):
         compare_classifiers(plain, numbers, y)
     fitted = make_certified_pipeline("logistic_regression", random_state=0).fit(X, y)
     with pytest.raises(UncertifiedError, match="400 rows"):

@@ -167,10 +167,13 @@ def _gathered(content: NDArray[np.uint8], starts: NDArray[np.int64], places: NDA
         import pyarrow as pa
     except ImportError:
         whole, cuts = content.tobytes(), starts.tolist()
-        words = [whole[start:end] for start, end in itertools.pairwise(cuts)]
-        return b"".join(map(words.__getitem__, places.tolist()))
+        written = [whole[start:end] for start, end in itertools.pairwise(cuts)]
+        return b"".join(map(written.__getitem__, places.tolist()))
     buffers = [None, pa.py_buffer(starts), pa.py_buffer(content)]
-    _, ends, taken = pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, buffers).take(places).buffers()
+    words = pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, buffers)
+    # From a buffer as well: Arrow would look for pandas before it takes an array of NumPy.
+    which = [None, pa.py_buffer(np.ascontiguousarray(places, dtype=np.int64))]
+    _, ends, taken = words.take(pa.Array.from_buffers(pa.int64(), len(places), which)).buffers()
     if taken is None or not len(places):
         return b""
     return taken[: int(np.frombuffer(ends, dtype=np.int64)[len(places)])]
