@@ -26,6 +26,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOENT)
 """What a folder says that cannot take a file: full, its user's share or limit reached, not there."""
 
 ZEROED_BYTES = 1 << 20
+"""Zeros that are written to a file at a time."""
 
 GATHERED_ROWS = 1 << 16
 """Rows that are gathered from a file at a time."""

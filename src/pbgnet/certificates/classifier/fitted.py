@@ -165,10 +165,8 @@ def _certify_labels(
     counted = LabelAnswers(names, truth, ask_labels(model, X, len(names)), among)
     delta = split_delta(delta_of(confidence), n_models)
     claims, choices = counted.claims(per_label, delta, fit.chosen)
-    answers, kept = (
-        fingerprint_predictions(names.labels, counted.predictions),
-        KeptRows.of(rows.X, rows.facts),
-    )
+    answers = fingerprint_predictions(names.labels, counted.predictions)
+    kept = KeptRows.of(rows.X, rows.facts)
     certificate = issue_for_answers(
         confidence=confidence,
         n_models=n_models,
