@@ -25,7 +25,6 @@ from pbgnet.kernels import (  # noqa: E402
     step_torch,
     step_triton,
 )
-from pbgnet.kernels.sampled import monte_carlo_triton  # noqa: E402
 
 DEVICE = "cpu" if INTERPRETED else "cuda"
 FLOATS = [torch.float32, torch.float64]
@@ -171,152 +170,13 @@ def test_fourier_is_deterministic():
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 3, 0)])
-@pytest.mark.parametrize("kernel", ["fourier", "monte carlo"])
-def test_empty_layers(shape, kernel):
+def test_empty_fourier_layers(shape):
     mean, weight, grad = _layer(shape, torch.float32)
-    module = fourier_triton if kernel == "fourier" else monte_carlo_triton
-    rest = _nodes(shape[0]) if kernel == "fourier" else (_seed(0), 10)
-    assert module.evaluate(mean, weight, *rest).shape == grad.shape
-    grad_mean, grad_weight = module.differentiate(grad, mean, weight, *rest)
+    nodes = _nodes(shape[0])
+    assert fourier_triton.evaluate(mean, weight, *nodes).shape == grad.shape
+    grad_mean, grad_weight = fourier_triton.differentiate(grad, mean, weight, *nodes)
     assert torch.equal(grad_mean, torch.zeros_like(mean))
     assert torch.equal(grad_weight, torch.zeros_like(weight))
-
-
-# --- Monte Carlo -----------------------------------------------------------------------------------
-
-
-def _seed(number):
-    return torch.tensor([number], dtype=torch.int64, device=DEVICE)
-
-
-def _moments(mean, weight, grad):
-    """Expectation and variance, over one sign vector, of the value and both gradients.
-
-    The gradients are those of one example: mean (1, 1, d), weight (1, m, d), grad (1, 1, m).
-    """
-    g, w, slope = mean[0, 0].double(), weight[0].double(), grad[0, 0].double()
-    d = len(g)
-    s = torch.tensor([[1.0 if b >> i & 1 else -1.0 for i in range(d)] for b in range(2**d)]).to(g)
-    chance = ((1 + s * g) / 2).prod(dim=1)
-    u = s @ w.T / math.sqrt(d)
-    value = torch.erf(u / math.sqrt(2))
-    score = torch.where(chance[:, None] > 0, s / (1 + s * g), 0.0) * (value @ slope)[:, None]
-    density = math.sqrt(2 / math.pi) * torch.exp(-u * u / 2) * slope
-    by_weight = density[:, :, None] * s[:, None, :] / math.sqrt(d)
-    moments = []
-    for x in (value, score, by_weight):
-        p = chance.reshape(-1, *[1] * (x.ndim - 1))
-        centre = (p * x).sum(dim=0)
-        moments.append((centre, (p * (x - centre).square()).sum(dim=0)))
-    return moments
-
-
-@pytest.mark.parametrize(("dtype", "m"), [(torch.float32, 1), (torch.float32, 18), (torch.float64, 3)])
-def test_samples_have_the_right_distribution(dtype, m):
-    T = 4000
-    mean, weight, grad = _layer((1, 1, 6, m), dtype, scale=1.5)
-    value = monte_carlo_triton.evaluate(mean, weight, _seed(3), T)
-    grad_mean, grad_weight = monte_carlo_triton.differentiate(grad, mean, weight, _seed(3), T)
-    assert value.dtype == grad_mean.dtype == grad_weight.dtype == dtype
-    found = (value[0, 0], grad_mean[0, 0], grad_weight[0])
-    for x, (centre, variance) in zip(found, _moments(mean, weight, grad), strict=True):
-        assert bool(((x - centre).abs() <= 5 * (variance / T).sqrt() + 1e-5).all())
-
-
-@pytest.mark.parametrize(("dtype", "m"), [(torch.float32, 2), (torch.float32, 70), (torch.float64, 9)])
-def test_backward_draws_the_same_signs(dtype, m, monkeypatch):
-    monkeypatch.setattr(monte_carlo_triton, "WARPS", 6)  # several examples a program, shares of samples
-    T, seed = 45, _seed(11)
-    mean, weight, grad = _layer((2, 5, 37, m), dtype, scale=1.0)
-    _, grad_weight = monte_carlo_triton.differentiate(grad, mean, weight, seed, T)
-    direction = _layer((2, 5, 37, m), dtype, seed=8)[1]
-    length = 2e-2 if dtype == torch.float32 else 1e-4
-    up, down = (monte_carlo_triton.evaluate(mean, weight + x * direction, seed, T) for x in (length, -length))
-    slope = ((up - down).double() * grad).sum() / (2 * length)
-    expected = (grad_weight.double() * direction).sum()
-    torch.testing.assert_close(slope, expected, rtol=2e-3 if dtype == torch.float32 else 1e-6, atol=1e-4)
-
-
-@pytest.mark.parametrize(("dtype", "m"), [(torch.float32, 2), (torch.float32, 70), (torch.float64, 9)])
-def test_tiles_change_only_the_rounding(dtype, m, monkeypatch):
-    mean, weight, grad = _layer((1, 2, 37, m), dtype, scale=1.0)
-
-    def results():
-        value = monte_carlo_triton.evaluate(mean, weight, _seed(4), 45)
-        return value, *monte_carlo_triton.differentiate(grad, mean, weight, _seed(4), 45)
-
-    expected = results()
-    tile = monte_carlo_triton.Tile(16, 16, 16)
-    for name in ("FORWARD_TILE", "BACKWARD_TILE", "WIDE_BACKWARD_TILE", "SMALL_TILE"):
-        monkeypatch.setattr(monte_carlo_triton, name, tile)
-    for limits in ({"PARTIAL_ELEMENTS": 1}, {"RESIDENT_INPUTS": 16, "PARTIAL_ELEMENTS": 1 << 20}):
-        for name, limit in limits.items():
-            monkeypatch.setattr(monte_carlo_triton, name, limit)
-        for x, wanted in zip(results(), expected, strict=True):
-            scale = 1 + float(wanted.abs().max())
-            torch.testing.assert_close(x, wanted, rtol=0, atol=TOLERANCE[dtype] * scale)
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_score_gradient_of_one_input(dtype):
-    """With one input the value tells how often +1 was drawn, and this the gradient."""
-    T, w = 70, 0.8
-    mean = torch.tensor([[[0.3], [-0.9], [0.999]]], dtype=dtype, device=DEVICE)
-    weight = torch.full((1, 1, 1), w, dtype=dtype, device=DEVICE)
-    grad = torch.tensor([[[1.0], [-2.0], [0.5]]], dtype=dtype, device=DEVICE)
-    height = math.erf(w / math.sqrt(2))
-    value = monte_carlo_triton.evaluate(mean, weight, _seed(5), T).double()
-    plus = (1 + value / height) / 2
-    torch.testing.assert_close(plus * T, (plus * T).round(), rtol=0, atol=1e-3)
-    expected = grad * height * (plus / (1 + mean.double()) + (1 - plus) / (1 - mean.double()))
-    found, _ = monte_carlo_triton.differentiate(grad, mean, weight, _seed(5), T)
-    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_certain_signs_are_certain(dtype):
-    mean, weight, grad = _layer((2, 3, 9, 4), dtype, scale=1.0)
-    mean = torch.where(mean > 0, 1.0, -1.0).to(dtype)
-    value = monte_carlo_triton.evaluate(mean, weight, _seed(1), 50)
-    expected = torch.erf(mean.double() @ weight.double().mT / math.sqrt(18))
-    torch.testing.assert_close(value.double(), expected, rtol=0, atol=1e-6)
-    assert all(x.isfinite().all() for x in monte_carlo_triton.differentiate(grad, mean, weight, _seed(1), 50))
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_rare_signs_are_rare(dtype):
-    """2^-9 of the signs are +1; small weights make the value count them."""
-    d, T, w = 64, 500, 1e-3
-    mean = torch.full((1, 1, d), -1 + 2.0**-8, dtype=dtype, device=DEVICE)
-    weight = torch.full((1, 1, d), w, dtype=dtype, device=DEVICE)
-    value = float(monte_carlo_triton.evaluate(mean, weight, _seed(2), T))
-    total = value * math.sqrt(math.pi / 2) * math.sqrt(d) / w  # mean over samples of sum_i s_i
-    n_plus = T * (total + d) / 2
-    assert abs(n_plus - T * d / 512) < 5 * math.sqrt(T * d / 512)
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_examples_and_replicas_are_independent(dtype):
-    R, n, T = 2, 60, 40
-    mean = torch.zeros(R, n, 1, dtype=dtype, device=DEVICE)
-    weight = torch.full((R, 1, 1), 30.0, dtype=dtype, device=DEVICE)
-    value = monte_carlo_triton.evaluate(mean, weight, _seed(9), T)[..., 0].double()
-    scaled = value * math.sqrt(T)  # close to independent standard normal numbers
-    assert abs(float(scaled.square().mean()) - 1) < 5 * math.sqrt(2 / (R * n))
-    assert abs(float(scaled.mean())) < 5 / math.sqrt(R * n)
-    assert abs(float((scaled[0] * scaled[1]).mean())) < 5 / math.sqrt(n)
-    assert abs(float((scaled[:, 1:] * scaled[:, :-1]).mean())) < 5 / math.sqrt(R * (n - 1))
-
-
-def test_the_seed_decides():
-    mean, weight, grad = _layer((2, 3, 5, 4), torch.float32)
-    large = (1 << 40) + 7  # more than 32 bits of the seed count
-    first = monte_carlo_triton.evaluate(mean, weight, _seed(7), 64)
-    assert torch.equal(first, monte_carlo_triton.evaluate(mean, weight, _seed(7), 64))
-    assert not torch.equal(first, monte_carlo_triton.evaluate(mean, weight, _seed(8), 64))
-    assert not torch.equal(first, monte_carlo_triton.evaluate(mean, weight, _seed(large), 64))
-    once, again = (monte_carlo_triton.differentiate(grad, mean, weight, _seed(7), 64) for _ in range(2))
-    assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
 
 
 # --- Training step ---------------------------------------------------------------------------------

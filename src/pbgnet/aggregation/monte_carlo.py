@@ -71,8 +71,8 @@ class MonteCarlo(Aggregation):
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
         """The layer and the kernels' own derivative."""
         kernel = find_kernel("monte_carlo", mean.device)
-        value, drawn = kernel.forward(mean, weight, self.n_samples, self.generator)
-        return value, lambda grad: kernel.backward(grad, mean, weight, self.n_samples, drawn)
+        value, kept = kernel.forward(mean, weight, self.n_samples, self.generator)
+        return value, lambda grad: kernel.backward(grad, mean, weight, self.n_samples, kept)
 
     def generators(self) -> list[torch.Generator]:
         """The one generator."""

@@ -22,15 +22,18 @@ class SampledMean(torch.autograd.Function):
         # shape: mean (R, n, d), weight (R, m, d) -> (R, n, m)
         ctx.kernel = find_kernel("monte_carlo", mean.device)
         value: Tensor
-        value, drawn = ctx.kernel.forward(mean, weight, n_samples, generator)
-        ctx.save_for_backward(mean, weight, drawn)
+        if not any(ctx.needs_input_grad):
+            value = ctx.kernel.evaluate(mean, weight, n_samples, generator)
+            return value
+        value, kept = ctx.kernel.forward(mean, weight, n_samples, generator)
+        ctx.save_for_backward(mean, weight, *kept)
         ctx.n_samples = n_samples
         return value
 
     @staticmethod
     @first_order_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        mean, weight, drawn = ctx.saved_tensors
+        mean, weight, *kept = ctx.saved_tensors
         grad = grad_outputs[0].contiguous()
-        grad_mean, grad_weight = ctx.kernel.backward(grad, mean, weight, ctx.n_samples, drawn)
+        grad_mean, grad_weight = ctx.kernel.backward(grad, mean, weight, ctx.n_samples, tuple(kept))
         return grad_mean, grad_weight, None, None

@@ -25,28 +25,32 @@ def judge(
     divergence = tree_divergence(weights, prior, validate_args=False).detach().cpu()
     numbers["divergence"] = divergence
     numbers["n"] = torch.full_like(divergence, len(certified))
-    _bounds(run, len(certified), divergence, "", numbers)
+    prefixes = [""]
     if run.n_samples is not None:
         repeats = [_measured(network, certified, test) for _ in range(run.n_predictions)]
         for name in repeats[0]:
             values = torch.stack([repeat[name] for repeat in repeats])
             numbers[f"sampled_{name}"] = values.mean(dim=0)
             numbers[f"sampled_{name}_deviation"] = values.std(dim=0, correction=0)
-        _bounds(run, len(certified), divergence, "sampled_", numbers)
+        prefixes.append("sampled_")
+    loss = torch.stack([numbers[f"{prefix}train_loss"] for prefix in prefixes])
+    for prefix, bound, c in zip(prefixes, *_bounds(run, len(certified), divergence, loss), strict=True):
+        numbers |= {f"{prefix}bound": bound, f"{prefix}c": c}
     return numbers
 
 
-def _bounds(run: RunSpec, n: int, divergence: Tensor, prefix: str, numbers: dict[str, Tensor]) -> None:
-    """Add the bound that pays for the priors, and the C at which Catoni's bound is the same."""
-    loss = numbers[f"{prefix}train_loss"]
+def _bounds(run: RunSpec, n: int, divergence: Tensor, loss: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the bound that pays for the priors, and the C at which Catoni's bound is the same.
+
+    All losses (k, R) at once: a search over doubles takes as long for one as for many.
+    """
     diverged = ~(torch.isfinite(loss) & torch.isfinite(divergence))
     loss = torch.where(diverged, 1.0, loss).clamp(0.0, 1.0)
     divergence = torch.where(diverged, 0.0, divergence)
     share = float(split_delta(run.delta, run.n_priors))
     bound = torch.as_tensor(seeger_bound(loss, divergence, n, share, run.constant))
-    numbers[f"{prefix}bound"] = torch.where(diverged, torch.nan, bound)
     best = catoni_optimal(loss, divergence, n, share, run.constant)
-    numbers[f"{prefix}c"] = torch.as_tensor(best.c)
+    return torch.where(diverged, torch.nan, bound), torch.as_tensor(best.c)
 
 
 def _measured(

@@ -10,26 +10,31 @@ from torch import Tensor
 CHUNK_ELEMENTS = 1 << 20
 
 
+def evaluate(mean: Tensor, weight: Tensor, n_samples: int, generator: torch.Generator) -> Tensor:
+    """Return the sampled layer (R, n, m)."""
+    return forward(mean, weight, n_samples, generator)[0]
+
+
 def forward(
     mean: Tensor, weight: Tensor, n_samples: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, tuple[Tensor]]:
     """Return the sampled layer (R, n, m), and the signs that were drawn, for the backward pass."""
     signs = draw_signs(mean, n_samples, generator)
     a = weight / math.sqrt(weight.shape[-1])
     total = torch.zeros(*mean.shape[:-1], a.shape[-2], dtype=mean.dtype, device=mean.device)
     for s in _sign_chunks(signs, a):
         total += torch.erf(_pre_activation(s, a) / math.sqrt(2)).sum(dim=-2)
-    return total / n_samples, signs
+    return total / n_samples, (signs,)
 
 
 def backward(
-    grad: Tensor, mean: Tensor, weight: Tensor, n_samples: int, signs: Tensor
+    grad: Tensor, mean: Tensor, weight: Tensor, n_samples: int, kept: tuple[Tensor]
 ) -> tuple[Tensor, Tensor]:
     """Return the estimated gradients in `mean` and `weight`."""
     a = weight / math.sqrt(weight.shape[-1])
     grad = grad / n_samples  # shape: (R, n, m)
     grad_mean, grad_a = torch.zeros_like(mean), torch.zeros_like(a)
-    for s in _sign_chunks(signs, a):
+    for s in _sign_chunks(*kept, a):
         u = _pre_activation(s, a)  # shape: (R, n, t, m)
         score = s / (1 + s * mean.unsqueeze(-2))
         vote = torch.erf(u / math.sqrt(2)) @ grad.unsqueeze(-1)  # shape: (R, n, t, 1)
