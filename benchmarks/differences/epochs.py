@@ -1,7 +1,7 @@
 """PBGNet_l-bnd: which number picks the epoch, halves the rate and ends the training.
 
-The rate and T are those the paper selects on five of six sets, 0.001 and 10. Of its three weight decays the
-largest is left out: the validation loss never selects it.
+The rate, 0.001, and T are those the paper selects. Of its three weight decays the largest is left out: the
+validation loss never selects it.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,8 @@ from pbgnet.training.solvers.callbacks import EarlyStopping, PlateauHalving
 from pbgnet.training.steps import LinearLoss, Trainable
 
 WEIGHT_DECAYS = (0.0, 1e-6)
-RATE, N_SAMPLES, MAX_EPOCHS = 0.001, 10, 150
+RATE, MAX_EPOCHS = 0.001, 150
+N_SAMPLES, MORE_SAMPLES = 10, {"mnistLH": 100}
 SCHEDULES = {"cost": "objective", "validation": "validation_loss"}
 """What halves the rate and ends the training, and the number it watches."""
 
@@ -51,7 +52,7 @@ def _train(place: Setting, monitor: str) -> list[list[dict[str, Any]]]:
     """Return all epochs of the replica of each weight decay, with bounds on the rows that train."""
     held, used = place.train.shares(VALIDATION_FRACTION, place.seed(ROWS))
     count = len(WEIGHT_DECAYS)
-    start = place.start(N_SAMPLES)
+    start = place.start(MORE_SAMPLES.get(place.dataset, N_SAMPLES))
     network, prior = start.network(count, used), start.prior
 
     def measure(trained: Trainable, record: dict[str, Tensor], members: Tensor) -> dict[str, Tensor]:
