@@ -47,6 +47,11 @@ def test_a_study_of_ones_own(run_json, tmp_path):
         (("smoke", "--engine", "slurm"), "choose one of local, ray"),
         (("smoke", "--address", "host:1"), "--address requires --engine ray"),
         (("smoke", "--device", "cuda:99x"), "is not available"),
+        (("smoke", "--where", "hidden_size"), "write a name and a value"),
+        (("smoke", "--where", "size=3"), "choose one of"),
+        (("smoke", "--where", "hidden_size=7"), "No run of the study smoke has hidden_size=7"),
+        (("smoke", "--engine", "ray", "--minutes", "5"), "--minutes requires --engine local"),
+        (("digits", "--minutes", "5"), "it only accepts"),
     ],
 )
 def test_bad_options_are_refused_with_the_valid_ones(run, tmp_path, arguments, message):
@@ -165,6 +170,32 @@ def is_training(folder):
     with contextlib.closing(sqlite3.connect(folder / "runs.sqlite")) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         return "claims" in tables and bool(connection.execute("SELECT * FROM claims").fetchall())
+
+
+def test_runs_of_another_version_stay_and_the_others_are_added(run, run_json, tmp_path):
+    place, part = tmp_path / "smoke", ("--where", "learning_rate=0.1")
+    assert run_json(*ARGUMENTS, place, *part)["runs"] == 8
+    with contextlib.closing(sqlite3.connect(place / "runs.sqlite")) as connection, connection:
+        connection.execute("UPDATE about SET value = '0.0.1+another' WHERE name = 'code'")
+    before = (place / "runs.sqlite").read_bytes()
+    refused = run(*ARGUMENTS, place)
+    assert refused.exit_code == 3
+    assert "--add" in refused.stderr
+    found = run_json(*ARGUMENTS, place, "--add")
+    assert (found["runs"], found["done"], found["store"]) == (16, 16, str(place / "runs-2.sqlite"))
+    with Store(place / "runs-2.sqlite", read_only=True) as store:
+        assert {record.spec.learning_rate for record in store.records()} == {0.01}
+    assert (place / "runs.sqlite").read_bytes() == before
+    again = run_json(*ARGUMENTS, place, "--add", *part)  # nothing is left to add
+    assert (again["runs"], again["done"]) == (8, 8)
+    assert len(list(place.iterdir())) == 2
+
+
+def test_a_study_ends_in_time(run, run_json, tmp_path):
+    result = run(*ARGUMENTS, tmp_path / "smoke", "--minutes", "0")
+    assert result.exit_code == 1
+    assert "0 of 16 done, 0 failed" in result.stdout
+    assert run_json(*ARGUMENTS, tmp_path / "smoke", "--minutes", "60")["done"] == 16
 
 
 def test_a_file_that_is_no_store_is_left_alone(run, tmp_path):

@@ -1,10 +1,11 @@
 """``pbgnet reproduce``: run a study, or resume it."""
 
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,6 +13,7 @@ from pbgnet.cli.certificate_study import STUDY as CERTIFICATES
 from pbgnet.cli.certificate_study import reproduce_certificates
 from pbgnet.cli.comparisons import reproduce_comparison
 from pbgnet.cli.console import echo, pairs
+from pbgnet.cli.folder import all_stores
 from pbgnet.cli.options import DataDir, Debug, Json, out_option
 from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.exceptions import OptionError
@@ -38,6 +40,30 @@ EngineName = Annotated[
 ]
 Batches = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Number of batches to train at the same time.")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="For the paper's studies: run only those with this value, such as n_samples=1000 or "
+        "architecture=2x50. Repeatable; several values of one name are alternatives.",
+    ),
+]
+Add = Annotated[
+    bool,
+    typer.Option(
+        "--add",
+        help="For the paper's studies: keep runs that other versions of pbgnet have stored in the folder, "
+        "and add only those that are missing, in a store of its own.",
+    ),
+]
+Minutes = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="For the paper's studies: begin no more runs after this time; the cheapest ones come first.",
+    ),
 ]
 Small = Annotated[
     bool,
@@ -72,6 +98,9 @@ def reproduce(
         str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
     ] = "auto",
     workers: Batches = None,
+    where: Where = None,
+    add: Add = False,
+    minutes: Minutes = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try runs that failed before two more times.")
     ] = False,
@@ -87,8 +116,9 @@ def reproduce(
     studies several times, and the processes share the work. The study certificates certifies the paper's data
     sets in every possible way and writes one page that compares the bounds.
     """
+    of_grids = bool(workers or where or add or minutes is not None or retry_failed)
     if study == CERTIFICATES:
-        if algorithms or engine != "local" or address or workers or retry_failed or small or device != "auto":
+        if algorithms or engine != "local" or address or of_grids or small or device != "auto":
             raise OptionError(
                 f"The study {CERTIFICATES} only accepts --datasets, --splits, --hidden, --data-dir and --out."
             )
@@ -98,7 +128,7 @@ def reproduce(
     from pbgnet.experiments import COMPARISON, load_study, study_kind
 
     if study_kind(study) == COMPARISON:
-        if datasets or engine != "local" or address or workers or retry_failed:
+        if datasets or engine != "local" or address or of_grids:
             raise OptionError(
                 f"{study} compares methods on one data set, one after the other: it only accepts "
                 "--algorithms, --small, --device, --data-dir and --out."
@@ -106,10 +136,32 @@ def reproduce(
         return reproduce_comparison(study, algorithms, out, data_dir, _place(device), small, quiet=as_json)
     if small:
         raise OptionError("--small only applies to studies that compare methods, such as mnist10.")
-    chosen = load_study(study).narrowed(datasets or None, algorithms or None)
+    if minutes is not None and engine != "local":
+        raise OptionError("--minutes requires --engine local: a cluster is given all runs at once.")
+    chosen = load_study(study).narrowed(datasets or None, algorithms or None).where(_wanted(where or ()))
     folder = out or Path("results") / chosen.name
     trainer = _engine(engine, address, device, workers)
-    return _reproduce_grid(study, chosen, folder, data_dir, trainer, retry_failed=retry_failed, quiet=as_json)
+    course = _Course(math.inf if minutes is None else minutes, add=add, retry_failed=retry_failed)
+    return _reproduce_grid(study, chosen, folder, data_dir, trainer, course, quiet=as_json)
+
+
+def _wanted(conditions: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each name."""
+    wanted: dict[str, list[str]] = {}
+    for condition in conditions:
+        name, equals, value = condition.partition("=")
+        if not equals:
+            raise OptionError(f"--where {condition}: write a name and a value, such as n_samples=1000.")
+        wanted.setdefault(name.strip(), []).append(value.strip())
+    return wanted
+
+
+class _Course(NamedTuple):
+    """How a study is run: for how long, beside which stores, with which of its runs."""
+
+    minutes: float
+    add: bool
+    retry_failed: bool
 
 
 def _reproduce_grid(
@@ -118,17 +170,34 @@ def _reproduce_grid(
     folder: Path,
     data_dir: Path | None,
     trainer: "Engine",
+    course: _Course,
     *,
-    retry_failed: bool,
     quiet: bool,
 ) -> Result:
     """Run the part of a study's grid that is not stored yet."""
-    from pbgnet.experiments import PaperRows, Store, run_study
+    from pbgnet.experiments import PaperRows, Store, SweepState, place_to_add, run_study, runs_in
 
     start = time.perf_counter()
     source = PaperRows(None if data_dir is None else str(data_dir))
-    with Store(folder / STORE) as store, _progress(len(chosen.runs), quiet=quiet) as progress:
-        state = run_study(chosen, store, source, trainer, progress, retry_failed=retry_failed)
+    place, left = folder / STORE, chosen
+    if course.add:
+        stores = all_stores(place)
+        place = place_to_add(stores)
+        left = chosen.without(runs_in(path for path in stores if path != place and path.is_file()))
+    n_kept = len(chosen.runs) - len(left.runs)
+    state = SweepState(n_runs=0, n_done=0, n_failed=0, work_done=1.0)
+    if left.runs:
+        with Store(place) as store, _progress(len(left.runs), quiet=quiet) as progress:
+            state = run_study(
+                left,
+                store,
+                source,
+                trainer,
+                progress,
+                retry_failed=course.retry_failed,
+                minutes=course.minutes,
+            )
+    n_done, n_runs = state.n_done + n_kept, state.n_runs + n_kept
     if state.n_failed:
         note(
             f"{state.n_failed} runs failed twice; pbgnet report {study} shows why, and "
@@ -140,22 +209,22 @@ def _reproduce_grid(
         pairs(
             (
                 ("study", f"{chosen.name}: {chosen.summary}"),
-                ("runs", f"{state.n_done} of {state.n_runs} done, {state.n_failed} failed"),
+                ("runs", f"{n_done} of {n_runs} done, {state.n_failed} failed"),
                 ("time", f"{seconds:.0f} s"),
-                ("store", str(folder / STORE)),
+                ("store", str(place)),
             )
         )
         echo(f"Next: pbgnet report {study} --out {folder}")
 
     payload = {
         "study": chosen.name,
-        "runs": state.n_runs,
-        "done": state.n_done,
+        "runs": n_runs,
+        "done": n_done,
         "failed": state.n_failed,
         "seconds": round(seconds, 3),
-        "store": str(folder / STORE),
+        "store": str(place),
     }
-    complete = state.n_done == state.n_runs
+    complete = n_done == n_runs
     return Result(payload, show, ExitCode.DONE if complete else ExitCode.NOT_VERIFIED)
 
 

@@ -10,7 +10,9 @@ from pbgnet.experiments.studies import (
     Study,
     SweepState,
     load_study,
+    place_to_add,
     run_study,
+    runs_in,
     study_kind,
 )
 
@@ -24,6 +26,8 @@ __all__ = [
     "Study",
     "SweepState",
     "load_study",
+    "place_to_add",
     "run_study",
+    "runs_in",
     "study_kind",
 ]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from pbgnet.exceptions import DamagedFileError, StoreError
-from pbgnet.experiments import Store
+from pbgnet.experiments import Store, place_to_add, runs_in
 from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.studies import store as module
 from pbgnet.experiments.studies.store import RunRecord
@@ -329,3 +329,21 @@ def test_other_troubles_of_the_file_are_told(store):
     store._connection.execute("PRAGMA query_only = 1")
     with pytest.raises(StoreError, match="cannot be used: attempt to write a readonly database"):
         store.append(batch(1))
+
+
+def test_runs_of_another_version_are_added_to_beside_them(tmp_path, pretend_version):
+    first, second, third = (tmp_path / name for name in ("runs.sqlite", "runs-2.sqlite", "runs-3.sqlite"))
+    assert place_to_add([first]) == first  # an empty folder
+    for path, version in ((first, "old"), (second, "older")):
+        pretend_version(version)
+        with Store(path) as store:
+            store.append(batch(len(version)))
+            store.append(batch(9, error="too hot"))
+    pretend_version("new")
+    assert place_to_add([first, second]) == third
+    assert runs_in([first, second]) == {record.spec for n in (3, 5) for record in batch(n)}
+    with Store(third) as store:
+        store.append(batch(1))
+    assert place_to_add([first, second, third]) == third
+    pretend_version("older")
+    assert place_to_add([first, second, third]) == second

@@ -305,3 +305,31 @@ def test_a_study_that_is_wrong_is_refused_with_the_reason(write, text, error, me
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DamagedFileError, match=r"nothing.toml cannot be read: No such file"):
         load_study(tmp_path / "nothing.toml")
+
+
+def test_runs_are_chosen_by_the_values_of_their_properties():
+    study = load_study("paper")
+    part = study.where({"n_samples": ["1000", "10000"], "architecture": ["2x50"], "weight_decay": ["1e-6"]})
+    assert values(part, "n_samples") == {1000, 10000}
+    assert values(part, "architecture") == {"2x50"}
+    assert values(part, "weight_decay") == {1e-6}
+    assert len(part.runs) == 6 * 2 * 3  # data sets x T x learning rates, of PBGNet_l
+    assert study.where({}) == study
+
+
+def test_an_exact_aggregate_has_no_samples():
+    assert values(load_study("sample-size").where({"n_samples": ["0"]}), "n_samples") == {None}
+
+
+def test_conditions_that_no_run_fulfils_are_refused():
+    study = load_study("smoke")
+    with pytest.raises(UnknownNameError, match="n_samples"):
+        study.where({"samples": ["10"]})
+    with pytest.raises(OptionError, match="No run of the study smoke has hidden_size=7, hidden_size=many"):
+        study.where({"hidden_size": ["7", "many"]})
+
+
+def test_a_study_without_some_of_its_runs_has_the_others_in_order():
+    study = load_study("smoke")
+    first, *others = study.runs
+    assert study.without({first}).runs == tuple(others)

@@ -332,3 +332,26 @@ def test_the_time_of_a_batch_is_shared_by_its_runs(spec, source):
     begin = time.perf_counter()
     slower = execute(runs, source, "cpu")
     assert 0.4 <= sum(record.seconds for record in slower) <= time.perf_counter() - begin
+
+
+def test_after_the_time_no_batch_is_begun(study, store, source):
+    state = run_study(study, store, source, LocalEngine(), minutes=0)
+    assert source.calls == []
+    assert (state.n_done, state.n_failed) == (0, 0)
+
+
+def test_a_study_that_ran_out_of_time_is_gone_on_with(study, store, source, monkeypatch):
+    clock = iter(range(1000))  # every look at the clock takes a second
+    monkeypatch.setattr("pbgnet.experiments.studies.sweep.time.monotonic", lambda: float(next(clock)))
+    part = run_study(study, store, source, LocalEngine(), minutes=4 / 60)
+    assert 0 < part.n_done < 16
+    assert run_study(study, store, source, LocalEngine()).n_done == 16
+    assert {count for _, count in store.attempts().values()} == {1}
+
+
+@pytest.mark.parametrize(("minutes", "cheapest_first"), [(60.0, True), (math.inf, False)])
+def test_where_time_is_short_the_cheapest_batches_come_first(study, store, source, minutes, cheapest_first):
+    run_study(study, store, source, LocalEngine(), minutes=minutes)
+    costs = [estimated_cost(batch) for batch in batches_of([record.spec for record in store.records()])]
+    assert costs == sorted(costs, reverse=not cheapest_first)
+    assert len(set(costs)) > 1

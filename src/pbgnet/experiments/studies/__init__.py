@@ -11,7 +11,7 @@ from pbgnet.experiments.studies.results import (
     spread_of,
 )
 from pbgnet.experiments.studies.selection import Selected, select, select_all
-from pbgnet.experiments.studies.store import Store
+from pbgnet.experiments.studies.store import Store, place_to_add, runs_in
 from pbgnet.experiments.studies.study import COMPARISON, Study, load_study, read_study, study_kind
 from pbgnet.experiments.studies.sweep import SweepState, run_study
 
@@ -30,9 +30,11 @@ __all__ = [
     "confidence_text",
     "load_study",
     "machine_of",
+    "place_to_add",
     "read_results",
     "read_study",
     "run_study",
+    "runs_in",
     "select",
     "select_all",
     "spread_of",

@@ -5,9 +5,10 @@ ever changed or deleted; a run that failed and was tried again has two rows. Cla
 temporary.
 """
 
+import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -201,8 +202,9 @@ class Store:
         if not self.read_only and about.get("code") != expected["code"]:
             raise StoreError(
                 f"The store {self.path} was written by pbgnet {about.get('code')}, and this is "
-                f"{expected['code']}: their runs must not be mixed. Choose another folder with --out, "
-                "or use that version. You can still make tables and figures from the store."
+                f"{expected['code']}: their runs must not be mixed. Add the missing runs in a store beside "
+                "it with --add, choose another folder with --out, or use that version. You can still make "
+                "tables and figures from the store."
             )
 
     @contextmanager
@@ -221,3 +223,26 @@ class Store:
             raise StoreError(f"The store {self.path} cannot be used: {error}") from error
         except sqlite3.DatabaseError as error:
             raise DamagedFileError(f"{self.path} is not a store of results: {error}.") from error
+
+
+def place_to_add(stores: Sequence[Path]) -> Path:
+    """Return the store of this version among those of a folder, or where a new one belongs.
+
+    The first of them names the others: runs.sqlite, runs-2.sqlite and so on.
+    """
+    for path in filter(Path.is_file, stores):
+        with Store(path, read_only=True) as store:
+            if store.code == code_version():
+                return path
+    first = stores[0]
+    numbered = (first.with_stem(f"{first.stem}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([first], numbered) if not path.exists())
+
+
+def runs_in(stores: Iterable[Path]) -> set[RunSpec]:
+    """Return the runs with results in some stores, whatever code wrote them."""
+    found = set()
+    for path in stores:
+        with Store(path, read_only=True) as store:
+            found |= {record.spec for record in store.records() if record.done}
+    return found

@@ -2,8 +2,8 @@
 
 import itertools
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ SECTIONS = {
 }
 
 
+PROPERTIES = (*(field.name for field in fields(RunSpec)), "architecture")
+"""What runs can be chosen by."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A named set of runs."""
@@ -52,6 +56,25 @@ class Study:
         trainings = {ALGORITHMS[algorithm].training for algorithm in names}
         runs = tuple(run for run in self.runs if run.dataset in sets and run.training in trainings)
         return replace(self, datasets=sets, algorithms=names, runs=runs)
+
+    def where(self, wanted: Mapping[str, Collection[str]]) -> "Study":
+        """Return the part of the study whose runs have one of the wanted values of each property.
+
+        Values are texts, such as 1e-4; an `n_samples` of 0 stands for the exact aggregate, as in a TOML file.
+        """
+        for name in wanted:
+            check_name("property of a run", name, PROPERTIES)
+        runs = tuple(
+            run for run in self.runs if all(_has_one(run, name, values) for name, values in wanted.items())
+        )
+        if not runs:
+            words = ", ".join(f"{name}={value}" for name, values in wanted.items() for value in values)
+            raise OptionError(f"No run of the study {self.name} has {words}.")
+        return replace(self, runs=runs)
+
+    def without(self, runs: Collection[RunSpec]) -> "Study":
+        """Return the study without some runs."""
+        return replace(self, runs=tuple(run for run in self.runs if run not in runs))
 
 
 def study_names(kind: str | None = None) -> list[str]:
@@ -156,6 +179,19 @@ def _settled(run: RunSpec) -> RunSpec:
     if run.training in ("bound", "pretrained"):
         return replace(run, weight_decay=0.0)
     return replace(run, restart=0, solver="adam", objective="catoni")
+
+
+def _has_one(run: RunSpec, name: str, values: Collection[str]) -> bool:
+    value = getattr(run, name)
+    known = 0 if name == "n_samples" and value is None else value
+    return any(text == str(known) or _number(text) == known for text in values)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _as_list(values: Any) -> list[Any]:

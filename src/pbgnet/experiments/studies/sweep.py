@@ -1,5 +1,6 @@
 """Runs a study: what is in the store is not trained again, and failed runs are tried once more."""
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -47,6 +48,7 @@ def run_study(
     on_batch: Callable[[SweepState], None] = lambda state: None,
     *,
     retry_failed: bool = False,
+    minutes: float = math.inf,
 ) -> SweepState:
     """Train the runs of a study that the store does not have yet, and append them batch by batch.
 
@@ -65,6 +67,9 @@ def run_study(
         Called after every stored batch, and occasionally while other processes train the last ones.
     retry_failed : bool, default=False
         Try runs that were given up twice more.
+    minutes : float, optional
+        After this time no batch is begun, and the cheapest ones are trained first. Otherwise the longest are,
+        so that all end at about the same time. An engine that requests all batches at once ends them all.
 
     Raises
     ------
@@ -75,6 +80,7 @@ def run_study(
     before = _attempts(study, store)
     limits = {run: MOST_ATTEMPTS + count * retry_failed for run, (_, count) in before.items()}
     total = _time(_pending(before, limits), engine.device)
+    end = time.monotonic() + 60 * minutes
 
     def state() -> SweepState:
         return _state(_attempts(study, store), limits, engine.device, total)
@@ -82,15 +88,16 @@ def run_study(
     with Claims(store) as claims:
         while pending := _pending(known := _attempts(study, store), limits):
             batches = sorted(
-                _batches(pending, engine.device), key=estimated_cost, reverse=True
-            )  # longest first
+                _batches(pending, engine.device), key=estimated_cost, reverse=math.isinf(minutes)
+            )
+            in_time = itertools.takewhile(lambda _: time.monotonic() < end, batches)
             n_stored = 0
-            for records in engine.train(claims.taking(batches, known), source):
+            for records in engine.train(claims.taking(in_time, known), source):
                 store.append(records)
                 n_stored += 1
                 on_batch(state())
             n_claimed = claims.release()
-            if n_claimed and not n_stored:  # an engine that does not train
+            if time.monotonic() >= end or (n_claimed and not n_stored):  # or an engine that does not train
                 break
             if not n_claimed:
                 time.sleep(PATIENCE)
