@@ -30,7 +30,9 @@ What results/differences has:
   python -m benchmarks.differences constant
   python -m benchmarks.differences deviations
   python -m benchmarks.differences epochs --datasets ads adult mnist17 mnist49 mnist56 --splits 0 1 2
-  python -m benchmarks.differences epochs --datasets mnistLH --splits 0 1 2 --variants validation
+  python -m benchmarks.differences epochs --datasets mnistLH --splits 0 --variants validation
+  python -m benchmarks.differences epochs --datasets mnistLH --splits 0 1 2 \\
+      --variants "validation, decay of 1e-6"
   python -m benchmarks.differences priors --datasets ads adult --splits 0 1 2 3 4 5 \\
       --variants exact "T = 10" "T = 50" "T = 100"
   python -m benchmarks.differences priors --datasets adult --splits 0 1 2 \\

@@ -5,7 +5,7 @@ validation loss never selects it.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,11 +18,22 @@ from pbgnet.training.solvers import Problem, fit
 from pbgnet.training.solvers.callbacks import EarlyStopping, PlateauHalving
 from pbgnet.training.steps import LinearLoss, Trainable
 
-WEIGHT_DECAYS = (0.0, 1e-6)
 RATE, MAX_EPOCHS = 0.001, 150
 N_SAMPLES, MORE_SAMPLES = 10, {"mnistLH": 100}
-SCHEDULES = {"cost": "objective", "validation": "validation_loss"}
-"""What halves the rate and ends the training, and the number it watches."""
+
+
+class Schedule(NamedTuple):
+    """The number that halves the rate and ends the training, and the weight decays to choose from."""
+
+    monitor: str
+    weight_decays: tuple[float, ...] = (0.0, 1e-6)
+
+
+SCHEDULES = {
+    "cost": Schedule("objective"),
+    "validation": Schedule("validation_loss"),
+    "validation, decay of 1e-6": Schedule("validation_loss", (1e-6,)),
+}
 
 RULES: dict[str, Callable[[dict[str, Any]], float]] = {
     "bound": lambda epoch: epoch["bound"],
@@ -35,23 +46,24 @@ RULES: dict[str, Callable[[dict[str, Any]], float]] = {
 
 def run(place: Setting, variant: str) -> Iterator[dict[str, Any]]:
     """Train by one schedule; yield what each rule would have given."""
-    courses = _train(place, SCHEDULES[variant])
+    schedule = SCHEDULES[variant]
+    courses = _train(place, schedule)
     for rule, number in RULES.items():
         # each weight decay gives its best epoch, and the validation loss picks one of them
         best = [min(epochs, key=number) for epochs in courses]
         chosen = min(range(len(best)), key=lambda r: best[r]["validation_loss"])
         yield {
             "rule": rule,
-            "weight_decay": WEIGHT_DECAYS[chosen],
+            "weight_decay": schedule.weight_decays[chosen],
             "last_epoch": len(courses[chosen]),
             **{name: best[chosen][name] for name in ("epoch", "divergence", "bound", "validation_loss")},
         }
 
 
-def _train(place: Setting, monitor: str) -> list[list[dict[str, Any]]]:
+def _train(place: Setting, schedule: Schedule) -> list[list[dict[str, Any]]]:
     """Return all epochs of the replica of each weight decay, with bounds on the rows that train."""
     held, used = place.train.shares(VALIDATION_FRACTION, place.seed(ROWS))
-    count = len(WEIGHT_DECAYS)
+    count, monitor = len(schedule.weight_decays), schedule.monitor
     start = place.start(MORE_SAMPLES.get(place.dataset, N_SAMPLES))
     network, prior = start.network(count, used), start.prior
 
@@ -60,7 +72,7 @@ def _train(place: Setting, monitor: str) -> list[list[dict[str, Any]]]:
         divergence = tree_divergence(list(trained.weights), prior, validate_args=False).detach()
         return {"validation_loss": loss, "validation_error": error, "divergence": divergence}
 
-    decays = torch.tensor(WEIGHT_DECAYS, dtype=torch.float64)
+    decays = torch.tensor(schedule.weight_decays, dtype=torch.float64)
     objective = LinearLoss.of(list(network.weights), decays)
     rates = torch.full_like(decays, RATE)
     problem = Problem(network, used, objective, place.seeds(BATCHES, count), rates, measure)

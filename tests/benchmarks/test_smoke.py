@@ -150,7 +150,7 @@ def test_the_opponent_agrees_with_the_packages_own_on_the_same_signs():
     mean, weight, grad = make_layer(4, 6, 3, n_replicas=2)
     value, drawn = monte_carlo.forward(mean, weight, 20, torch.Generator().manual_seed(0))
     gradients = monte_carlo.backward(grad, mean, weight, 20, drawn)
-    others = monte_carlo_torch.backward(grad, mean, weight, 20, drawn.signs > 0)
+    others = monte_carlo_torch.backward(grad, mean, weight, 20, (drawn.signs > 0,))
     torch.testing.assert_close(gradients[0][..., :-1], others[0][..., :-1], atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(gradients[1], others[1])
     assert value.shape == (2, 4, 3)

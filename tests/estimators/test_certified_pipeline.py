@@ -108,7 +108,7 @@ def test_a_text_in_a_certified_row_of_a_list_changes_no_other_row():
     assert other.verify(spoiled, y).ok
     rows = plain.certified_rows_[1:]
     alike = (other.decision_function(spoiled)[rows], other.decision_function(X[rows]))
-    np.testing.assert_array_equal(*alike)
+    np.testing.assert_allclose(*alike, rtol=1e-12)  # a matrix product may round differently for fewer rows
 
 
 def test_classifiers_without_prior_rows_still_set_rows_apart_for_preprocessing():

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypedDict
 
 import typer
 
@@ -141,7 +141,8 @@ def reproduce(
     chosen = load_study(study).narrowed(datasets or None, algorithms or None).where(_wanted(where or ()))
     folder = out or Path("results") / chosen.name
     trainer = _engine(engine, address, device, workers)
-    course = _Course(math.inf if minutes is None else minutes, add=add, retry_failed=retry_failed)
+    limits = _Limits(minutes=math.inf if minutes is None else minutes, retry_failed=retry_failed)
+    course = _Course(add, limits)
     return _reproduce_grid(study, chosen, folder, data_dir, trainer, course, quiet=as_json)
 
 
@@ -157,10 +158,16 @@ def _wanted(conditions: Sequence[str]) -> dict[str, list[str]]:
 
 
 class _Course(NamedTuple):
-    """How a study is run: for how long, beside which stores, with which of its runs."""
+    """How a study is run: beside the stores of other versions, and within which limits."""
+
+    add: bool
+    limits: "_Limits"
+
+
+class _Limits(TypedDict):
+    """For how long, and whether runs that failed are tried again; arguments of `run_study`."""
 
     minutes: float
-    add: bool
     retry_failed: bool
 
 
@@ -175,28 +182,16 @@ def _reproduce_grid(
     quiet: bool,
 ) -> Result:
     """Run the part of a study's grid that is not stored yet."""
-    from pbgnet.experiments import PaperRows, Store, SweepState, place_to_add, run_study, runs_in
+    from pbgnet.experiments import PaperRows, Store, SweepState, run_study
 
     start = time.perf_counter()
     source = PaperRows(None if data_dir is None else str(data_dir))
-    place, left = folder / STORE, chosen
-    if course.add:
-        stores = all_stores(place)
-        place = place_to_add(stores)
-        left = chosen.without(runs_in(path for path in stores if path != place and path.is_file()))
+    place, left = _what_is_left(chosen, folder) if course.add else (folder / STORE, chosen)
     n_kept = len(chosen.runs) - len(left.runs)
     state = SweepState(n_runs=0, n_done=0, n_failed=0, work_done=1.0)
     if left.runs:
         with Store(place) as store, _progress(len(left.runs), quiet=quiet) as progress:
-            state = run_study(
-                left,
-                store,
-                source,
-                trainer,
-                progress,
-                retry_failed=course.retry_failed,
-                minutes=course.minutes,
-            )
+            state = run_study(left, store, source, trainer, progress, **course.limits)
     n_done, n_runs = state.n_done + n_kept, state.n_runs + n_kept
     if state.n_failed:
         note(
@@ -226,6 +221,15 @@ def _reproduce_grid(
     }
     complete = n_done == n_runs
     return Result(payload, show, ExitCode.DONE if complete else ExitCode.NOT_VERIFIED)
+
+
+def _what_is_left(chosen: "Study", folder: Path) -> "tuple[Path, Study]":
+    """Return the store of this version in a folder, and the part of a study that no other store has."""
+    from pbgnet.experiments import place_to_add, runs_in
+
+    stores = all_stores(folder / STORE)
+    place = place_to_add(stores)
+    return place, chosen.without(runs_in(path for path in stores if path != place and path.is_file()))
 
 
 def _engine(name: str, address: str | None, device: str, workers: int | None) -> "Engine":

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -66,8 +66,9 @@ def make_frame(n=600, seed=0):
 
 @pytest.fixture(scope="module")
 def fitted():
+    """No matrix products: their last digits depend, on some processors, on how many rows there are."""
     frame, y = make_frame(seed=1)
-    return make_pipeline(StandardScaler(), LogisticRegression()).fit(frame, y)
+    return make_pipeline(StandardScaler(), GaussianNB()).fit(frame, y)
 
 
 @pytest.fixture(scope="module")
