@@ -194,6 +194,18 @@ def test_the_bounds_of_pbgnet_l_bnd_count_the_rows_that_train(tmp_path, capsys):
     assert all(abs(float(share) - 0.8) < 0.0025 for share in shares)
 
 
+def test_what_the_results_say_of_the_epochs_on_mnistlh_is_in_the_store():
+    found = [
+        line
+        for line in lines(command.STORE)
+        if (line["variant"], line.get("rule")) == ("validation, decay of 1e-6", "validation loss")
+    ]
+    bounds = [line["bound"] for line in found]
+    assert [line["epoch"] for line in sorted(found, key=lambda line: line["split"])] == [149, 148, 148]
+    said = f"the second row gives {mean(bounds):.3f} ± {stdev(bounds):.3f}, at epochs 149, 148 and 148"
+    assert said in (RESULTS / "README.md").read_text()
+
+
 def test_what_the_results_say_of_the_epochs_is_in_the_store():
     bounds = defaultdict(list)
     for line in lines(command.STORE):
