@@ -7,7 +7,7 @@ import torch
 
 from pbgnet.aggregation import Enumeration, MonteCarlo, expected_sign, sign_probabilities, sign_vectors
 from pbgnet.aggregation.monte_carlo_function import SampledMean
-from pbgnet.exceptions import DomainError, DtypeError, OptionError, UncertifiedError
+from pbgnet.exceptions import DomainError, DtypeError, OptionError, ShapeError, UncertifiedError
 from pbgnet.kernels.sampled.monte_carlo_torch import draw_signs
 
 
@@ -104,6 +104,38 @@ def test_means_of_more_axes_than_one_give_what_each_gives_alone(layer):
     assert torch.equal(value.squeeze(1), SampledMean.apply(*layer, 50, make_generator(4)))
 
 
+def test_replicas_with_different_numbers_of_samples_give_what_each_gives_alone(layer, monkeypatch):
+    mean, weight = layer
+    drawn = draw_signs(mean, 50, make_generator(3))
+    monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.CHUNK_ELEMENTS", 300)  # several chunks
+
+    def value_and_gradients(replicas, n_samples, signs):
+        monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.draw_signs", lambda *arguments: signs)
+        g, w = (tensor[replicas].clone().requires_grad_() for tensor in layer)
+        value = MonteCarlo(n_samples, make_generator())(g, w)
+        return value, *torch.autograd.grad(value.square().sum(), [g, w])
+
+    together = value_and_gradients(slice(None), (8, 50), drawn)
+    for r, count in enumerate((8, 50)):
+        alone = value_and_gradients(slice(r, r + 1), count, drawn[r : r + 1, :, :count])
+        for found, expected in zip(together, alone, strict=True):
+            torch.testing.assert_close(found[r : r + 1], expected)
+
+
+def test_the_numbers_of_samples_follow_their_replicas(layer):
+    sampled = MonteCarlo((5, 7, 9), make_generator())
+    assert sampled.take(torch.tensor([2, 0])).n_samples == (9, 5)
+    assert sampled.take(slice(1, 3)).n_samples == (7, 9)
+    assert [one.n_samples for one in sampled.of_replicas(3)] == [5, 7, 9]
+    with pytest.raises(ShapeError, match="n_samples has 3 numbers, but there are 2 replicas"):
+        sampled(*layer)
+    with pytest.raises(ShapeError, match="n_samples has 3 numbers, but there are 2 replicas"):
+        sampled.with_pullback(*layer)
+    same = MonteCarlo(5, make_generator())
+    assert same.take(torch.tensor([0])) is same
+    assert same.of_replicas(2) == [same, same]
+
+
 def test_same_generator_state_gives_the_same_result(layer):
     mean, weight = layer
     first, second, other = (
@@ -141,13 +173,13 @@ def test_means_of_sign_probabilities_are_checked():
         sign_probabilities(torch.tensor([3.0, torch.nan]))
 
 
-@pytest.mark.parametrize("n_samples", [0, -5])
+@pytest.mark.parametrize("n_samples", [0, -5, (10, 0)])
 def test_number_of_samples_must_be_positive(n_samples):
     with pytest.raises(DomainError, match="n_samples must be at least 1"):
         MonteCarlo(n_samples, make_generator())
 
 
-@pytest.mark.parametrize("n_samples", [2.5, "many", True])
+@pytest.mark.parametrize("n_samples", [2.5, "many", True, (10, 2.5), [10]])
 def test_number_of_samples_must_be_whole(n_samples):
     with pytest.raises(DtypeError, match="n_samples must be a whole number"):
         MonteCarlo(n_samples, make_generator())

@@ -1,7 +1,7 @@
 """What all methods of computing an aggregated layer have in common."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -83,6 +83,14 @@ class Aggregation(ABC):
     def generators(self) -> list[torch.Generator]:
         """The sources of randomness that the method uses."""
         return []
+
+    def of_replicas(self, count: int) -> list[Self]:
+        """The method of each replica; equal unless an option differs between them."""
+        return [self] * count
+
+    def take(self, replicas: Tensor | slice) -> Self:
+        """The method for some of the replicas."""
+        return self
 
     @abstractmethod
     def error_bound(self, weight: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Aggregation by sampling sign vectors: the paper's stochastic approximation (Section 3.2)."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch import Tensor
 from pbgnet.aggregation.base import Aggregation, one_replica_axis
 from pbgnet.aggregation.monte_carlo_function import SampledMean
 from pbgnet.autograd import Pullback
-from pbgnet.exceptions import DtypeError, UncertifiedError
+from pbgnet.exceptions import DtypeError, ShapeError, UncertifiedError
 from pbgnet.kernels import find_kernel
 from pbgnet.validation import positive_int
 
@@ -24,8 +24,9 @@ class MonteCarlo(Aggregation):
 
     Parameters
     ----------
-    n_samples : int
-        The number T of sign vectors drawn for each example.
+    n_samples : int or tuple of int
+        The number T of sign vectors drawn for each example: one for all replicas, or one for each, so that
+        networks with different T can be trained side by side.
     generator : torch.Generator
         Source of all randomness, on the device of the tensors.
 
@@ -46,11 +47,12 @@ class MonteCarlo(Aggregation):
 
     name: ClassVar[str] = "monte_carlo"
 
-    n_samples: int
+    n_samples: int | tuple[int, ...]
     generator: torch.Generator = field(repr=False)
 
     def __post_init__(self) -> None:
-        positive_int("n_samples", self.n_samples)
+        for count in self.n_samples if isinstance(self.n_samples, tuple) else [self.n_samples]:
+            positive_int("n_samples", count)
         if not isinstance(self.generator, torch.Generator):
             raise DtypeError(
                 f"generator must be a torch.Generator, got {type(self.generator).__name__}; create "
@@ -63,13 +65,14 @@ class MonteCarlo(Aggregation):
                 f"The generator is on {self.generator.device}, but the tensors are on {mean.device}; "
                 "create one with torch.Generator(device)."
             )
-        value: Tensor = SampledMean.apply(
-            one_replica_axis(mean), one_replica_axis(weight), self.n_samples, self.generator
-        )
+        mean_, weight_ = one_replica_axis(mean), one_replica_axis(weight)
+        self._check_replicas(len(mean_))
+        value: Tensor = SampledMean.apply(mean_, weight_, self.n_samples, self.generator)
         return value.reshape(*mean.shape[:-1], weight.shape[-2])
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
         """The layer and the kernels' own derivative."""
+        self._check_replicas(len(mean))
         kernel = find_kernel("monte_carlo", mean.device)
         value, kept = kernel.forward(mean, weight, self.n_samples, self.generator)
         return value, lambda grad: kernel.backward(grad, mean, weight, self.n_samples, kept)
@@ -77,6 +80,28 @@ class MonteCarlo(Aggregation):
     def generators(self) -> list[torch.Generator]:
         """The one generator."""
         return [self.generator]
+
+    def of_replicas(self, count: int) -> list[Self]:
+        """The method of each replica, with its T."""
+        if isinstance(self.n_samples, int):
+            return [self] * count
+        self._check_replicas(count)
+        return [replace(self, n_samples=n_samples) for n_samples in self.n_samples]
+
+    def take(self, replicas: Tensor | slice) -> Self:
+        """The T of some of the replicas, and the same generator."""
+        if isinstance(self.n_samples, int):
+            return self
+        if isinstance(replicas, slice):
+            return replace(self, n_samples=self.n_samples[replicas])
+        return replace(self, n_samples=tuple(self.n_samples[r] for r in replicas.tolist()))
+
+    def _check_replicas(self, count: int) -> None:
+        if isinstance(self.n_samples, tuple) and len(self.n_samples) != count:
+            raise ShapeError(
+                f"n_samples has {len(self.n_samples)} numbers, but there are {count} replicas; give one number "
+                "for all of them, or one for each."
+            )
 
     def error_bound(self, weight: Tensor) -> Tensor:
         """Raise: a random estimate has no proved error."""

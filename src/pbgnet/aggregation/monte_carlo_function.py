@@ -18,7 +18,13 @@ class SampledMean(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, mean: Tensor, weight: Tensor, n_samples: int, generator: torch.Generator) -> Tensor:
+    def forward(
+        ctx: Any,
+        mean: Tensor,
+        weight: Tensor,
+        n_samples: int | tuple[int, ...],
+        generator: torch.Generator,
+    ) -> Tensor:
         # shape: mean (R, n, d), weight (R, m, d) -> (R, n, m)
         ctx.kernel = find_kernel("monte_carlo", mean.device)
         value: Tensor

@@ -128,7 +128,7 @@ class AggregatedNetwork(nn.Module):
     @property
     def layers(self) -> Layers:
         """The layers: the first, and the aggregated ones above it."""
-        return self._stack(self.weights)
+        return self._stack(self.weights, self.aggregation)
 
     def fix_prior(self) -> None:
         """Make the current weights the prior, as after pre-training."""
@@ -153,7 +153,7 @@ class AggregatedNetwork(nn.Module):
                 for prior, weight in zip(self.prior_weights, self.weights, strict=True)
             ],
             intercept=self.architecture.intercept,
-            aggregation=self.aggregation,
+            aggregation=self.aggregation.take(replicas),
             members=self.architecture.n_members is not None,
             patches=self.architecture.patches,
         )
@@ -181,7 +181,10 @@ class AggregatedNetwork(nn.Module):
         return self.architecture.as_output(values)
 
     def output_with_pullback(
-        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+        self,
+        rows: PreparedRows,
+        weights: Sequence[Tensor] | None = None,
+        replicas: slice | None = None,
     ) -> tuple[Tensor, Pullback]:
         """Return G, unchecked, and what maps a gradient of it to those of the weights; not for members.
 
@@ -192,11 +195,14 @@ class AggregatedNetwork(nn.Module):
         rows : PreparedRows, shape (R, n, d_0 + intercept) or (n, d_0 + intercept)
         weights : sequence of Tensor, shapes (R, m, d), optional
             Weights to use instead of the network's own.
+        replicas : slice, optional
+            Which of the replicas they are of; all unless given.
         """
         given, intercept = self.weights if weights is None else weights, self.architecture.intercept
+        aggregation = self.aggregation if replicas is None else self.aggregation.take(replicas)
         # Detaching costs more than checking, and what training passes does not need it.
         detached = [w.detach() if w.requires_grad else w for w in given]
-        first, *rest = self._stack(detached)
+        first, *rest = self._stack(detached, aggregation)
         device, pullbacks = first.weight.device, []
         with torch.no_grad(), full_precision(device):
             values, pull_back_first = first.with_pullback(rows, constant=intercept and bool(rest))
@@ -261,9 +267,9 @@ class AggregatedNetwork(nn.Module):
         """Architecture and aggregation, for `repr`."""
         return f"{self.architecture}, aggregation={self.aggregation!r}"
 
-    def _stack(self, weights: Iterable[Tensor]) -> Layers:
+    def _stack(self, weights: Iterable[Tensor], aggregation: Aggregation) -> Layers:
         sizes = self.architecture
-        return stack_layers(weights, sizes.intercept, self.aggregation, sizes.patches)
+        return stack_layers(weights, sizes.intercept, aggregation, sizes.patches)
 
     def _hold_prior(self, prior: Sequence[Tensor]) -> None:
         for k, weight in enumerate(prior):

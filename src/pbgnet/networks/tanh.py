@@ -63,7 +63,10 @@ class TanhNetwork(nn.Module):
         return self._forward(rows, list(self.weights))
 
     def output_with_pullback(
-        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+        self,
+        rows: PreparedRows,
+        weights: Sequence[Tensor] | None = None,
+        replicas: slice | None = None,
     ) -> tuple[Tensor, Pullback]:
         """Return outputs and what maps a gradient of them to those of the weights, own or given."""
         leaves = [w.detach().requires_grad_() for w in (self.weights if weights is None else weights)]

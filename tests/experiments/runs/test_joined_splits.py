@@ -47,7 +47,7 @@ def test_splits_and_their_seeds_are_joined_and_nothing_else(spec):
     ]
     apart = [replace(base, **change) for change in ({"n_train": 7}, {"dataset": "x"}, {"n_samples": 3})]
     runs = [together[0], *apart, *together[1:]]
-    assert batches_of(runs, join_splits=True) == [together, *([run] for run in apart)]
+    assert batches_of(runs, join=True) == [together, *([run] for run in apart)]
     assert batches_of(runs) == [[run] for run in runs]
 
 
@@ -60,7 +60,7 @@ def test_a_split_that_is_joined_gives_the_numbers_it_gives_alone(
 ):
     changes = {"max_epochs": 6, "solver": solver, "objective": "seeger" if solver == "hybrid" else "catoni"}
     runs = joined(training, **changes)
-    assert batches_of(runs, join_splits=True) == [runs]
+    assert batches_of(runs, join=True) == [runs]
     together = train_batch(runs, splits, CPU)
     for found, expected in zip(together, separately(runs, splits), strict=True):
         close_results(found, expected, 1e-3)

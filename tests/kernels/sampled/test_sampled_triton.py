@@ -167,6 +167,29 @@ def test_tiles_change_only_the_rounding(kind, m, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("m", [1, 20])
+@pytest.mark.parametrize("n_warps", [1, 1 << 20])  # no shares of samples, and a share for each tile
+def test_a_replica_with_its_own_number_of_samples_gives_what_it_gives_among_equals(
+    kind, m, n_warps, monkeypatch
+):
+    """The first t samples are the same for every T, so only the rounding of sums differs.
+
+    A narrow layer adds up a whole tile and takes away what is beyond the last sample.
+    """
+    for module in (narrow_triton, wide_triton):
+        monkeypatch.setattr(module, "WARPS", n_warps)
+    monkeypatch.setattr(narrow_triton, "FEWEST_TILES", 1)
+    counts = (3, 70, 16)
+    mean, weight, grad = _layer(kind, (3, 2, 9, m))
+    together = _all(kind, mean, weight, grad, 4, counts)
+    errors = (VALUE_ERROR[kind], SLOPE_ERROR[kind], SLOPE_ERROR[kind])
+    for r, count in enumerate(counts):
+        for found, equal, error in zip(together, _all(kind, mean, weight, grad, 4, count), errors, strict=True):
+            atol = error * (1 + float(equal[r].abs().max())) * (4 if count < 16 else 1)
+            torch.testing.assert_close(found[r], equal[r], rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_score_gradient_of_one_input(kind):
     """With one input the value tells how often +1 was drawn, and this the gradient."""
     T, w = 70, 0.8

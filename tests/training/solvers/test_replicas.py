@@ -10,6 +10,7 @@ import torch
 from pbgnet.aggregation import Enumeration, MonteCarlo
 from pbgnet.exceptions import MemoryLimitError, SmallerChunksWarning
 from pbgnet.kernels import use_backend
+from pbgnet.kernels.sampled import monte_carlo_torch
 from pbgnet.networks import AggregatedNetwork, TanhNetwork
 from pbgnet.training.solvers import Course, Problem
 from pbgnet.training.solvers.callbacks import BestEpoch, Callback, EarlyStopping, LoopState, PlateauHalving
@@ -265,9 +266,9 @@ class Forgetful:
         self._use(rows, list(self.network.weights))
         return self.network.output(rows, **options)
 
-    def output_with_pullback(self, rows, weights=None):
+    def output_with_pullback(self, rows, weights=None, replicas=None):
         self._use(rows, list(weights or self.network.weights))
-        return self.network.output_with_pullback(rows, weights)
+        return self.network.output_with_pullback(rows, weights, replicas)
 
 
 def test_memory_that_runs_out_makes_smaller_portions_and_the_same_result(train, make_network):
@@ -282,6 +283,19 @@ def test_memory_that_runs_out_makes_smaller_portions_and_the_same_result(train, 
     assert scarce.largest == 32
     for got, wanted in zip(scarce.network.weights, expected.weights, strict=True):
         torch.testing.assert_close(got, wanted, rtol=0, atol=1e-12)
+
+
+def test_smaller_portions_keep_the_number_of_samples_of_each_replica(train, make_network, monkeypatch):
+    used = []
+    forward = monte_carlo_torch.forward
+    monkeypatch.setattr(
+        monte_carlo_torch, "forward", lambda g, w, count, *rest: used.append(count) or forward(g, w, count, *rest)
+    )
+    network = make_network(SEEDS[:5])
+    network.aggregation = MonteCarlo((1, 2, 3, 4, 5), torch.Generator().manual_seed(0))
+    with pytest.warns(SmallerChunksWarning):
+        train(SEEDS[:5], RATES[:5], network=Forgetful(network, 2 * 16))
+    assert set(used) - {(1, 2, 3, 4, 5)} == {(1, 2), (3, 4), (5,)}  # evaluations take fewer rows instead
 
 
 def test_memory_that_runs_out_in_an_evaluation(make_data, make_network):

@@ -1,7 +1,7 @@
 """Trains a batch of runs side by side, and evaluates every resulting network.
 
-Runs of a batch differ only in learning rate, weight decay and restart, and possibly in split and seed. Their
-networks have one shape and see rows of one table, so they are replicas of one training.
+Runs of a batch differ only in learning rate, weight decay and restart, and possibly in split, seed and the T
+of Monte Carlo. Their networks have one shape and see rows of one table, so they are replicas of one training.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,17 +58,23 @@ class Rows:
     test: np.ndarray
 
 
-def batches_of(runs: Sequence[RunSpec], *, join_splits: bool = False) -> list[list[RunSpec]]:
+# Up to this T a step of a few networks takes hardly longer than its launches.
+MOST_JOINED_SAMPLES = 1000
+
+
+def batches_of(runs: Sequence[RunSpec], *, join: bool = False) -> list[list[RunSpec]]:
     """Group runs that can be trained side by side, in the order of the first of each group.
 
-    Joining splits also groups those of one table. It pays off if many networks take hardly longer than one.
-    Otherwise it only takes memory, because every split then needs its own copy of its rows.
+    Joining also groups splits of one table, and different T that are not large. It pays off if many networks
+    take hardly longer than one. Otherwise it only takes memory and time: every split then needs its own copy
+    of its rows, and plain PyTorch draws the largest T for all.
     """
     groups: dict[RunSpec, list[RunSpec]] = {}
     for run in runs:
         kind = replace(run, learning_rate=0.0, weight_decay=0.0, restart=0)
-        if join_splits:
-            kind = replace(kind, split_seed=0, seed=0)
+        if join:
+            few = run.n_samples is not None and run.n_samples <= MOST_JOINED_SAMPLES
+            kind = replace(kind, split_seed=0, seed=0, n_samples=MOST_JOINED_SAMPLES if few else run.n_samples)
         groups.setdefault(kind, []).append(run)
     return list(groups.values())
 
@@ -179,8 +185,14 @@ def _start(runs: Sequence[RunSpec], examples: TrainingData, device: torch.device
     aggregation: Aggregation = Fourier(most_nodes=TRAINING_NODES)
     if run.n_samples is not None:
         generator = torch.Generator(device).manual_seed(seed_of(run, SAMPLING))
-        aggregation = MonteCarlo(run.n_samples, generator)
+        aggregation = MonteCarlo(_sample_counts(runs), generator)
     return Start(weights, aggregation)
+
+
+def _sample_counts(runs: Sequence[RunSpec]) -> int | tuple[int, ...]:
+    """Return the T of all runs, or that of each."""
+    counts = tuple(run.n_samples for run in runs if run.n_samples is not None)
+    return counts[0] if len(set(counts)) == 1 else counts
 
 
 def _seeds(runs: Sequence[RunSpec], use: int, examples: TrainingData) -> int | list[int]:

@@ -108,9 +108,10 @@ def run_study(
 def estimated_cost(batch: Sequence[RunSpec]) -> float:
     """Estimate the work of a batch, in arbitrary units."""
     run = batch[0]
-    nodes = 1 if run.training == "mlp" else 12 if run.n_samples is None else run.n_samples
+    exact = 1 if run.training == "mlp" else 12
+    nodes = sum(exact if one.n_samples is None else one.n_samples for one in batch)
     layers = run.hidden_size * (run.hidden_layers - 1) * run.hidden_size + run.hidden_size
-    per_row = 300 * run.hidden_size + layers * nodes * len(batch)
+    per_row = 300 * run.hidden_size + layers * nodes
     n_rows = run.n_train or DATASET_ROWS.get(run.dataset, 1000)
     return float(per_row * n_rows)
 
@@ -138,7 +139,7 @@ def _time(runs: Sequence[RunSpec], device: str) -> float:
 
 def _batches(runs: Sequence[RunSpec], device: str) -> list[list[RunSpec]]:
     """Group runs as suits a device: small networks fill a GPU only if there are hundreds of them."""
-    return batches_of(runs, join_splits=device.startswith("cuda"))
+    return batches_of(runs, join=device.startswith("cuda"))
 
 
 def _attempts(study: Study, store: Store) -> Attempts:

@@ -7,17 +7,18 @@ import torch
 from torch import Tensor
 
 from pbgnet.kernels.sampled import narrow_triton, wide_triton
+from pbgnet.kernels.sampled.counts import SampleCounts
 from pbgnet.kernels.sampled.narrow_triton import Slopes
 
 
-def evaluate(mean: Tensor, weight: Tensor, n_samples: int, generator: torch.Generator) -> Tensor:
+def evaluate(mean: Tensor, weight: Tensor, n_samples: SampleCounts, generator: torch.Generator) -> Tensor:
     """Return the sampled layer (R, n, m)."""
     evaluation = narrow_triton.evaluate if narrow_triton.fits(mean) else wide_triton.evaluate
     return evaluation(mean, weight, _new_seed(generator, mean.device), n_samples)
 
 
 def forward(
-    mean: Tensor, weight: Tensor, n_samples: int, generator: torch.Generator
+    mean: Tensor, weight: Tensor, n_samples: SampleCounts, generator: torch.Generator
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return the sampled layer (R, n, m), and slopes or a seed to draw from again, for the backward pass."""
     seed = _new_seed(generator, mean.device)
@@ -27,7 +28,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, mean: Tensor, weight: Tensor, n_samples: int, kept: tuple[Tensor, ...]
+    grad: Tensor, mean: Tensor, weight: Tensor, n_samples: SampleCounts, kept: tuple[Tensor, ...]
 ) -> tuple[Tensor, Tensor]:
     """Return the estimated gradients in `mean` and `weight`."""
     if len(kept) == 1:

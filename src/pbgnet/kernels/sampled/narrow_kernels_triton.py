@@ -28,7 +28,7 @@ INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 # exp(-u^2 / 2) is 2^(-v^2) for v = UNIT u.
 _UNIT = tl.constexpr(0.84932180028801904272)
 
-_SIZES = ["n_samples", "n_replicas", "n", "m", "d", "n_groups", "n_shares", "n_chunks", "per_chunk", "n_rows"]
+_SIZES = ["n_counts", "n_replicas", "n", "m", "d", "n_groups", "n_shares", "n_chunks", "per_chunk", "n_rows"]
 
 
 @triton.jit(do_not_specialize=_SIZES)
@@ -48,12 +48,12 @@ def halves_kernel(weight, halves, scale, n_rows, d, BD: tl.constexpr):
 @triton.jit(do_not_specialize=_SIZES)
 def layer_kernel(
     mean, halves, scale, ways, seed, value, by_mean, by_weight,
-    n_samples, n_replicas, n, m, d, n_groups, n_shares, n_chunks, per_chunk,
+    counts, n_counts, n_replicas, n, m, d, n_groups, n_shares, n_chunks, per_chunk,
     SLOPES: tl.constexpr, BM: tl.constexpr, BD: tl.constexpr, BT: tl.constexpr,
 ):  # fmt: skip
     """A chunk of examples, a group of neurons, a share of the samples, with matrix products."""
     group, share, chunk, replica = _place(n_groups, n_shares, n_chunks)
-    key = tl.load(seed)
+    key, n_samples = tl.load(seed), tl.load(counts + replica % n_counts)
     i, j = tl.arange(0, BD), group * BM + tl.arange(0, BM)
     here = (j < m)[:, None] & (i < BD)[None, :]
     cells = (replica * m + j[:, None]) * BD + i[None, :]
@@ -98,12 +98,12 @@ def layer_kernel(
 @triton.jit(do_not_specialize=_SIZES)
 def neuron_kernel(
     mean, weight, ways, seed, value, by_mean, by_weight,
-    n_samples, n_replicas, n, m, d, n_shares, n_chunks, per_chunk,
+    counts, n_counts, n_replicas, n, m, d, n_shares, n_chunks, per_chunk,
     SLOPES: tl.constexpr, BD: tl.constexpr, BT: tl.constexpr,
 ):  # fmt: skip
     """A chunk of examples, one neuron, a share of the samples: sums within threads."""
     j, share, chunk, replica = _place(m, n_shares, n_chunks)
-    key = tl.load(seed)
+    key, n_samples = tl.load(seed), tl.load(counts + replica % n_counts)
     i = tl.arange(0, BD)
     a = tl.load(weight + (replica * m + j) * d + i, mask=i < d, other=0.0) * (_root(d) * _UNIT)
     extra = _beyond(n_samples, share, n_shares, BT)

@@ -17,6 +17,7 @@ import triton
 from torch import Tensor
 
 from pbgnet.kernels.sampled import narrow_kernels_triton as kernels
+from pbgnet.kernels.sampled.counts import SampleCounts, counts_on, most_samples
 from pbgnet.kernels.sampled.flips_triton import ways_to_flip
 
 MOST_INPUTS = 128
@@ -68,7 +69,7 @@ def slopes_fit(mean: Tensor, weight: Tensor) -> bool:
     return fits(mean) and mean.numel() * weight.shape[1] <= MOST_SLOPES
 
 
-def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tensor:
+def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts) -> Tensor:
     """Mean over n_samples drawn sign vectors s of erf(w . s / sqrt(2 d)).
 
     Parameters
@@ -77,7 +78,8 @@ def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tens
     weight : Tensor, float32, contiguous, shape (R, m, d)
     seed : Tensor, int64, one element
         Read on the device.
-    n_samples : int
+    n_samples : int or tuple of int
+        One number, or one for each replica.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tens
     return _sampled(mean, weight, seed, n_samples, with_slopes=False)[0]
 
 
-def evaluate_with_slopes(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> tuple[Tensor, Slopes]:
+def evaluate_with_slopes(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts) -> tuple[Tensor, Slopes]:
     """The layer and the derivatives of its outputs, for `pull_back`."""
     return _sampled(mean, weight, seed, n_samples, with_slopes=True)
 
@@ -106,19 +108,21 @@ def pull_back(grad: Tensor, mean: Tensor, weight: Tensor, slopes: Slopes) -> tup
 
 
 def _sampled(
-    mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int, *, with_slopes: bool
+    mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts, *, with_slopes: bool
 ) -> tuple[Tensor, Slopes]:
     (n_replicas, n, d), m = mean.shape, weight.shape[1]
     if n_replicas * n * m == 0:
         empty = mean.new_zeros(n_replicas, n, m)
         return empty, Slopes(empty, empty)
-    tile = choose_tile(m, d, n_samples, mean.device, with_slopes=with_slopes)
-    work = divide(n_replicas, n, m, n_samples, tile)
+    most = most_samples(n_samples)
+    tile = choose_tile(m, d, most, mean.device, with_slopes=with_slopes)
+    work = divide(n_replicas, n, m, most, tile)
     value = mean.new_empty(work.n_shares, n_replicas, n, m)
     size = (work.n_shares, n_replicas, n, m, tile.inputs) if with_slopes else (0,)
     slopes = Slopes(mean.new_empty(size), mean.new_empty(size))
     results = (ways_to_flip(mean.device, _half()), seed, value, *slopes)
-    sizes = (n_samples, n_replicas, n, m, d)
+    counts = counts_on(mean.device, n_samples)
+    sizes = (counts, len(counts), n_replicas, n, m, d)
     grid = (n_replicas * work.n_groups * work.n_shares * work.n_chunks,)
     options = {
         "SLOPES": with_slopes, "BD": tile.inputs, "BT": tile.samples, "num_warps": tile.n_warps,

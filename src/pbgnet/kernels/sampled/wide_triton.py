@@ -23,6 +23,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pbgnet.kernels.sampled.counts import SampleCounts, counts_on, most_samples
 from pbgnet.kernels.sampled.signs_triton import draw, means, signs
 
 
@@ -49,7 +50,7 @@ WARPS = 132 * 64
 PARTIAL_ELEMENTS = 1 << 27
 
 
-def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tensor:
+def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts) -> Tensor:
     """Mean over n_samples drawn sign vectors s of erf(w . s / sqrt(2 d)).
 
     Parameters
@@ -58,7 +59,8 @@ def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tens
     weight : Tensor, same type, contiguous, shape (R, m, d)
     seed : Tensor, int64, one element
         Read on the device.
-    n_samples : int
+    n_samples : int or tuple of int
+        One number, or one for each replica.
 
     Returns
     -------
@@ -69,16 +71,17 @@ def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int) -> Tens
         return mean.new_zeros(n_replicas, n, m)
     tile, options = _tile(mean, m, FORWARD_TILE)
     n_groups = triton.cdiv(m, tile.neurons)
-    n_shares = _sample_shares(n_replicas * n * n_groups, n_replicas * n * m, tile, n_samples)
+    n_shares = _sample_shares(n_replicas * n * n_groups, n_replicas * n * m, tile, most_samples(n_samples))
+    counts = counts_on(mean.device, n_samples)
     value = mean.new_empty(n_shares, n_replicas, n, m)
     _forward_kernel[(n_replicas * n * n_groups * n_shares,)](
-        mean, weight, seed, value, n_samples, n_replicas, n, m, d, n_groups, n_shares, **options,
+        mean, weight, seed, value, counts, len(counts), n_replicas, n, m, d, n_groups, n_shares, **options,
     )  # fmt: skip
     return _total(value)
 
 
 def differentiate(
-    grad: Tensor, mean: Tensor, weight: Tensor, seed: Tensor, n_samples: int
+    grad: Tensor, mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts
 ) -> tuple[Tensor, Tensor]:
     """Gradients in mean (the score-function estimate) and weight, for the gradient `grad` (R, n, m)."""
     (n_replicas, n, d), m = mean.shape, weight.shape[1]
@@ -91,11 +94,12 @@ def differentiate(
         n, min(WARPS // (tile.n_warps * n_replicas * n_groups), PARTIAL_ELEMENTS // weight.numel())
     )
     copied = max(n_groups * mean.numel(), n_chunks * weight.numel())
-    n_shares = _sample_shares(n_replicas * n_groups * n_chunks, copied, tile, n_samples)
+    n_shares = _sample_shares(n_replicas * n_groups * n_chunks, copied, tile, most_samples(n_samples))
+    counts = counts_on(mean.device, n_samples)
     for_mean = mean.new_zeros(n_shares * n_groups, n_replicas, n, d)
     for_weight = mean.new_zeros(n_shares * n_chunks, n_replicas, m, d)
     _backward_kernel[(n_replicas * n_groups * n_chunks * n_shares,)](
-        grad.contiguous(), mean, weight, seed, for_mean, for_weight, n_samples, n_replicas, n, m, d,
+        grad.contiguous(), mean, weight, seed, for_mean, for_weight, counts, len(counts), n_replicas, n, m, d,
         n_groups, n_chunks, triton.cdiv(n, n_chunks), n_shares, **options,
     )  # fmt: skip
     return _total(for_mean), _total(for_weight)
@@ -129,12 +133,12 @@ def _sample_shares(n_programs: int, n_copied: int, tile: Tile, n_samples: int) -
 
 # What a matrix product takes; the interpreter, which is for tests, knows no bfloat16.
 _FACTOR = tl.constexpr(tl.float32 if os.environ.get("TRITON_INTERPRET") == "1" else tl.bfloat16)
-_SIZES = ["n_samples", "n_replicas", "n", "m", "d", "n_groups", "n_shares", "n_chunks", "per_chunk"]
+_SIZES = ["n_counts", "n_replicas", "n", "m", "d", "n_groups", "n_shares", "n_chunks", "per_chunk"]
 
 
 @triton.jit(do_not_specialize=_SIZES)
 def _forward_kernel(
-    mean, weight, seed, value, n_samples, n_replicas, n, m, d, n_groups, n_shares,
+    mean, weight, seed, value, counts, n_counts, n_replicas, n, m, d, n_groups, n_shares,
     PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
     """One example, one group of neurons, a share of the samples; value is (shares, R, n, m)."""
@@ -142,7 +146,7 @@ def _forward_kernel(
     group, rest = program % n_groups, program // n_groups
     share, rest = rest % n_shares, rest // n_shares
     example, replica = rest % n, rest // n
-    key = tl.load(seed)
+    key, n_samples = tl.load(seed), tl.load(counts + replica % n_counts)
     mean, weight = mean + (replica * n + example) * d, weight + replica * m * d
     j = group * BM + tl.arange(0, BM)
     votes = tl.zeros((BM, BT), dtype=mean.dtype.element_ty)
@@ -156,7 +160,7 @@ def _forward_kernel(
 
 @triton.jit(do_not_specialize=_SIZES)
 def _backward_kernel(
-    grad, mean, weight, seed, for_mean, for_weight, n_samples, n_replicas, n, m, d,
+    grad, mean, weight, seed, for_mean, for_weight, counts, n_counts, n_replicas, n, m, d,
     n_groups, n_chunks, per_chunk, n_shares,
     PRODUCT: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
@@ -168,7 +172,7 @@ def _backward_kernel(
     share, rest = program % n_shares, program // n_shares
     group, rest = rest % n_groups, rest // n_groups
     chunk, replica = rest % n_chunks, rest // n_chunks
-    key = tl.load(seed)
+    key, n_samples = tl.load(seed), tl.load(counts + replica % n_counts)
     dtype = mean.dtype.element_ty
     weight += replica * m * d
     for_mean += ((share * n_groups + group) * n_replicas + replica) * n * d

@@ -181,7 +181,7 @@ class PriorTraining:
     course : Course or PriorCourse
         The paper's short training, or a thorough one, after which only L-BFGS minimises the bound.
     learning_rate : Tensor, float64, shape (R,)
-        For the prior of each replica; those with the same rate have the same prior.
+        For the prior of each replica; those with the same rate and aggregation have the same prior.
     batch_seed : int or sequence of int
         The same for all, so that the number of restarts does not change the prior; one for each replica if
         they have rows of their own.

@@ -107,12 +107,9 @@ def _of_bound(network: AggregatedNetwork, problem: Problem, epoch: Tensor) -> Tr
 
 def _pretrained(start: Start, prior: PriorTraining, course: Course, journal: Journal) -> AggregatedNetwork:
     """Minimise the linear loss on the prior rows for a number of epochs (paper: 20); the best one counts."""
-    if prior.examples.pools is None:  # One prior for each rate: restarts share it, to the last bit.
-        rates, of_replica = prior.learning_rate.unique(return_inverse=True)
-    else:
-        rates = prior.learning_rate
-        of_replica = torch.arange(len(rates), device=rates.device)
-    priors = start.network(len(rates), prior.examples)
+    firsts, of_replica = _different_priors(start, prior)
+    rates = prior.learning_rate[firsts]
+    priors = replace(start, aggregation=start.aggregation.take(firsts)).network(len(rates), prior.examples)
     objective = LinearLoss.of(list(priors.weights), torch.zeros_like(rates))
     seeds = prior.batch_seeds(len(rates))
     problem = Problem(priors, prior.examples, objective, seeds, rates, augmentation=prior.augmentation)
@@ -121,6 +118,22 @@ def _pretrained(start: Start, prior: PriorTraining, course: Course, journal: Jou
     network = priors.take(of_replica)
     network.fix_prior()
     return network
+
+
+def _different_priors(start: Start, prior: PriorTraining) -> tuple[Tensor, Tensor]:
+    """Return the first replica of each prior, and the prior of each replica.
+
+    There is one for each rate and method: restarts share it, to the last bit. If replicas have rows of their
+    own, each has its own prior.
+    """
+    rates = prior.learning_rate
+    everybody = torch.arange(len(rates), device=rates.device)
+    if prior.examples.pools is not None:
+        return everybody, everybody
+    kinds = list(zip(rates.tolist(), start.aggregation.of_replicas(len(rates)), strict=True))
+    number = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
+    of_replica = torch.tensor([number[kind] for kind in kinds], device=rates.device)
+    return torch.tensor([kinds.index(kind) for kind in number], device=rates.device), of_replica
 
 
 def _train_from_thorough_prior(

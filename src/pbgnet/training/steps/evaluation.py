@@ -49,9 +49,15 @@ class Trainable(Protocol):
         """Return outputs in [-1, 1], shape (R, n) or (R, n, r)."""
 
     def output_with_pullback(
-        self, rows: PreparedRows, weights: Sequence[Tensor] | None = None
+        self,
+        rows: PreparedRows,
+        weights: Sequence[Tensor] | None = None,
+        replicas: slice | None = None,
     ) -> tuple[Tensor, Pullback]:
-        """Return outputs and what maps a gradient of them to those of the weights, own or given."""
+        """Return outputs and what maps a gradient of them to those of the weights.
+
+        The weights are the network's own, or given for all replicas or some of them.
+        """
 
     def take(self, replicas: Tensor) -> Self:
         """Return a copy of some replicas."""
@@ -95,9 +101,10 @@ def batch_gradients(
     y: Tensor,
     criterion: Criterion,
     row_weight: Tensor | None = None,
+    replicas: slice | None = None,
 ) -> Gradients:
-    """Return the mean loss of each replica on a batch, and its gradients."""
-    output, pull_back = network.output_with_pullback(rows, weights)
+    """Return the mean loss of each replica, or some of them, on a batch, and its gradients."""
+    output, pull_back = network.output_with_pullback(rows, weights, replicas)
     judged = criterion.judge(output, y, row_weight)
     return Gradients(judged.loss, pull_back(judged.slope), judged.by_learned)
 

@@ -72,6 +72,7 @@ class Stepper:
             stretch, len(running), batches.size, dtype=torch.int64, device=running.device
         )
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the number of steps they take
+        self._warm: int | None = None  # the portion whose steps were taken before they are recorded
         # Graphs that run one after the other, and keep nothing, may use the same memory.
         self._pool = torch.cuda.graph_pool_handle() if running.is_cuda else None
         # Only by the batch: the result must not depend on the number of threads and workers.
@@ -171,11 +172,12 @@ class Stepper:
             edges = [*range(0, len(index), self.portion.size), len(index)]
             for low, high in pairwise(edges):
                 rows, y = self.batches.at(index[low:high])
-                weights, criterion = self.weights, self.criterion
+                weights, criterion, part = self.weights, self.criterion, None
                 if len(edges) > 2:
-                    weights, criterion = [w[low:high] for w in weights], criterion.take(slice(low, high))
+                    part = slice(low, high)
+                    weights, criterion = [w[part] for w in weights], criterion.take(part)
                 row_weight = self.batches.weights_at(index[low:high])
-                found.append(batch_gradients(self.network, weights, rows, y, criterion, row_weight))
+                found.append(batch_gradients(self.network, weights, rows, y, criterion, row_weight, part))
 
         self.portion.attempt(run)
         return Gradients.joined(found)
@@ -202,9 +204,10 @@ class Stepper:
                 tensor.copy_(value)
 
     def _warm_up(self) -> None:
-        for _ in range(0 if self._graphs else 2):
+        for _ in range(0 if self._warm == self.portion.size else 2):
             self._position.zero_()  # an epoch may have only one step
             self._step()
+        self._warm = self.portion.size
 
     def _take_steps(self, count: int) -> None:
         for _ in range(count):
