@@ -1,16 +1,19 @@
 """Studies from beginning to end on this machine: resumed, interrupted, failing in part."""
 
 import math
+import os
 import threading
 import time
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from pbgnet.exceptions import StudyStoppedError
 from pbgnet.experiments import LocalEngine, Store, run_study
 from pbgnet.experiments.runs import RunSpec
-from pbgnet.experiments.runs.batch import Rows, batches_of
+from pbgnet.experiments.runs.batch import Rows, Table, batches_of
 from pbgnet.experiments.studies.engines import execute
 from pbgnet.experiments.studies.store import RunRecord
 from pbgnet.experiments.studies.sweep import DATASET_ROWS, estimated_cost
@@ -284,12 +287,16 @@ def test_so_many_batches_are_trained_at_a_time_as_there_are_workers(study, sourc
 def test_a_gpu_takes_several_batches_at_a_time(monkeypatch):
     sizes = []
 
-    class Pool:
-        def __init__(self, size, **options):
-            sizes.append(size)
+    def pool(kind):
+        def make(size, *arguments, **options):
+            sizes.append((kind, size))
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("pbgnet.experiments.studies.engines.ThreadPoolExecutor", Pool)
+        return make
+
+    for kind in ("Thread", "Process"):
+        monkeypatch.setattr(f"pbgnet.experiments.studies.engines.{kind}PoolExecutor", pool(kind))
+    monkeypatch.setattr("os.cpu_count", lambda: 16)
     sizes_of_memory = {"cuda": 141 << 30, "cuda:1": 16 << 30, "cuda:2": 2 << 30}
     monkeypatch.setattr(
         "torch.cuda.get_device_properties",
@@ -299,7 +306,44 @@ def test_a_gpu_takes_several_batches_at_a_time(monkeypatch):
     for engine in (*engines, LocalEngine("cuda", 3)):
         with pytest.raises(KeyboardInterrupt):
             next(engine.train([], lambda run: None))
-    assert sizes == [24, 4, 1, 1, 3]
+    expected = [("Process", 8), ("Process", 4), ("Thread", 1), ("Thread", 1), ("Process", 3)]
+    assert sizes == expected
+
+
+@dataclass(frozen=True)
+class RowsElsewhere:
+    """Rows that a process makes for itself; for one data set it dies."""
+
+    fatal: str | None = None
+
+    def __call__(self, run):
+        if run.dataset == self.fatal:
+            os._exit(1)
+        x = np.random.default_rng(0).normal(size=(60, 3))
+        return Rows(Table(x, np.sign(x[:, 0])), np.arange(40), np.arange(40, 60))
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """Treat the CPU as a GPU, which processes share."""
+    monkeypatch.setattr("pbgnet.experiments.studies.engines._shares_by_processes", lambda device: True)
+
+
+def test_processes_give_the_numbers_of_one(study, processes):
+    batches = batches_of(study.narrowed(["one"]).runs)
+    here, there = (
+        {record.spec: record.results for some in engine.train(batches, RowsElsewhere()) for record in some}
+        for engine in (LocalEngine(), LocalEngine(n_workers=2))
+    )
+    assert here == there
+    assert len(here) == 8
+
+
+def test_a_process_that_dies_stops_the_study_and_is_no_failure_of_its_runs(study, store, processes):
+    with pytest.raises(StudyStoppedError, match="A process that trained runs has died"):
+        run_study(study, store, RowsElsewhere(fatal="two"), LocalEngine(n_workers=2))
+    assert not [record for record in store.records() if not record.done]
+    assert run_study(study, store, RowsElsewhere(), LocalEngine()).n_done == 16
 
 
 def test_an_interrupt_leaves_batches_that_wait_untrained(study, source):

@@ -1,4 +1,4 @@
-"""Where batches of runs are trained: threads of this machine, or a Ray cluster."""
+"""Where batches of runs are trained: on this machine, or on a Ray cluster."""
 
 import itertools
 import os
@@ -8,9 +8,18 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any, Protocol
 
 import torch
@@ -25,10 +34,10 @@ RowSource = Callable[[RunSpec], Rows]
 
 Batch = Sequence[RunSpec]
 
-# Small networks leave a GPU idle between their kernels, so many batches share it: as threads of one process,
-# for which PyTorch has 32 streams, or as processes, each with its own libraries in memory.
-THREADS_PER_GPU, PROCESSES_PER_GPU = 24, 8
-MEMORY_PER_THREAD = 4 << 30
+# Small networks leave a GPU idle between their kernels, so several batches share it, each in a process of its
+# own: threads of one process wait for each other in Python and in the driver, longer than they compute.
+PROCESSES_PER_GPU = 8
+MEMORY_PER_PROCESS = 4 << 30
 
 
 def execute(batch: Batch, source: RowSource, device: str) -> list[RunRecord]:
@@ -62,7 +71,7 @@ _of_thread = threading.local()
 
 @contextmanager
 def _own_stream(device: torch.device) -> Iterator[None]:
-    """Work in the stream of this thread; PyTorch has 32 of them and reuses them."""
+    """Work in the stream of this thread: the default one cannot be recorded in a graph."""
     if device.type != "cuda":
         yield
         return
@@ -89,13 +98,20 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Threads of this process; on a GPU several batches at a time, each in its own stream.
+    """Threads of this process on a CPU; on a GPU, processes that share it.
 
     Attributes
     ----------
     device : str
     n_workers : int, optional
-        Batches at a time. By default 1 on a CPU; on a GPU one per 4 GiB of its memory, at most 24.
+        Batches at a time. By default 1 on a CPU; on a GPU one per core and per 4 GiB of its memory, but at
+        most 8.
+
+    Notes
+    -----
+    The processes import the program that starts them: a script that uses a GPU needs the usual
+    ``if __name__ == "__main__":``. With NVIDIA's MPS (``nvidia-cuda-mps-control -d``) kernels of different
+    processes run at the same time.
     """
 
     device: str = "cpu"
@@ -103,9 +119,9 @@ class LocalEngine:
 
     def train(self, batches: Iterable[Batch], source: RowSource) -> Iterator[list[RunRecord]]:
         """Yield the records of each batch, in the order in which they are done."""
-        count = self.n_workers or _n_threads(torch.device(self.device))
-        waiting = iter(batches)
-        with ThreadPoolExecutor(count, thread_name_prefix="pbgnet-batch") as pool:
+        device, waiting = torch.device(self.device), iter(batches)
+        count = self.n_workers or _n_workers(device)
+        with _pool(count, device) as pool:
 
             def submit(some: Iterator[Batch]) -> set[Future[list[RunRecord]]]:
                 return {pool.submit(execute, batch, source, self.device) for batch in some}
@@ -126,14 +142,31 @@ class LocalEngine:
 
 def _stop_of(future: Future[list[RunRecord]]) -> StudyStoppedError | None:
     problem = future.exception()
+    if isinstance(problem, BrokenProcessPool):  # killed, most likely for lack of memory
+        return stopped("A process that trained runs has died (use fewer --workers)", problem)
     return problem if isinstance(problem, StudyStoppedError) else None
 
 
-def _n_threads(device: torch.device) -> int:
+def _n_workers(device: torch.device) -> int:
     if device.type != "cuda":
         return 1
     memory = torch.cuda.get_device_properties(device).total_memory
-    return max(1, min(THREADS_PER_GPU, memory // MEMORY_PER_THREAD))
+    return max(1, min(PROCESSES_PER_GPU, os.cpu_count() or 1, memory // MEMORY_PER_PROCESS))
+
+
+def _pool(count: int, device: torch.device) -> Executor:
+    if count == 1 or not _shares_by_processes(device):
+        return ThreadPoolExecutor(count, thread_name_prefix="pbgnet-batch")
+    # A process that has used CUDA cannot be forked.
+    return ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin_process)
+
+
+def _shares_by_processes(device: torch.device) -> bool:
+    return device.type == "cuda"
+
+
+def _begin_process() -> None:
+    torch.set_num_threads(1)
 
 
 @dataclass(frozen=True)
