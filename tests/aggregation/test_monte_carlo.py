@@ -105,7 +105,7 @@ def test_means_of_more_axes_than_one_give_what_each_gives_alone(layer):
 
 
 def test_replicas_with_different_numbers_of_samples_give_what_each_gives_alone(layer, monkeypatch):
-    mean, weight = layer
+    mean, _ = layer
     drawn = draw_signs(mean, 50, make_generator(3))
     monkeypatch.setattr("pbgnet.kernels.sampled.monte_carlo_torch.CHUNK_ELEMENTS", 300)  # several chunks
 

@@ -1,5 +1,6 @@
 """Figures hold the data they are about, and come out the same every time."""
 
+import itertools
 import math
 import sys
 import warnings
@@ -14,12 +15,17 @@ from pbgnet.experiments.figures import (
     representation_figure,
     sample_size_figure,
     save_figure,
+    training_size_columns,
+    training_size_curves,
     training_size_figure,
 )
 from pbgnet.experiments.figures.plotting import COLOURS, mathematical
 from pbgnet.experiments.figures.sample_size import sample_size_curves
 from pbgnet.experiments.figures.toy import TOYS, representations, train_toy
 from pbgnet.experiments.studies.results import NAMES, read_results, spread_of
+from pbgnet.experiments.studies.study import load_study
+
+from .conftest import record_of
 
 pytest.importorskip("matplotlib")
 
@@ -150,6 +156,119 @@ def test_trivial_bounds_are_left_out(fill):
     figure = training_size_figure(read_results(store, ["training-size"])[0])
     axes = panel(figure, mathematical(NAMES["pbgnet_l"]))
     assert {line.get_label() for line in axes.lines} == {"train error", "test error"}
+
+
+SIZES = [500, 1000, 2500, 5000, 10000, 25000, 52500]
+
+
+def curves_of(results):
+    """Curves by what the title says about architectures, for PBGNet_l."""
+    return {
+        column.architectures: training_size_curves(column.results, "mnistLH", column.algorithm)
+        for column in training_size_columns(results, "mnistLH")
+        if column.algorithm == "pbgnet_l"
+    }
+
+
+def titles_of(figure):
+    return [axes.get_title("left") for axes in figure.axes if axes.get_title("left")]
+
+
+def smallest_validation_loss(results, size, split, architectures):
+    found = [
+        record.results["validation"]
+        for record in results.done
+        if (record.spec.training, record.spec.n_train, record.spec.split_seed) == ("loss", size, split)
+        and record.spec.architecture in architectures
+    ]
+    return min(found, key=lambda numbers: numbers["validation_loss"])
+
+
+def test_an_algorithm_with_more_architectures_than_the_others_has_two_columns(fill):
+    (results,) = read_results(fill("training-size"), ["training-size"])
+    name = mathematical(NAMES["pbgnet_l"])
+    figure = training_size_figure(results)
+    assert titles_of(figure) == [f"{name}, all architectures", f"{name}, 1x10", "PBGNet"]
+    for title, curves in curves_of(results).items():
+        lines = {line.get_label(): line.get_xydata() for line in panel(figure, f"{name}, {title}").lines}
+        means = [(size, spread.mean) for size, spread in sorted(curves["test_error"].items())]
+        assert [tuple(point) for point in lines["test error"]] == means
+
+
+def test_a_column_selects_among_its_architectures_only(fill):
+    (results,) = read_results(fill("training-size"), ["training-size"])
+    every = {run.architecture for run in results.study.runs}
+    assert len(every) == 9
+    means = {}
+    for title, architectures in (("all architectures", every), ("1x10", {"1x10"})):
+        curve = curves_of(results)[title]["test_error"]
+        assert sorted(curve) == SIZES
+        for size, spread in curve.items():
+            best = [smallest_validation_loss(results, size, s, architectures) for s in range(10)]
+            assert spread.count == 10
+            assert spread.mean == pytest.approx(np.mean([numbers["test_error"] for numbers in best]))
+        means[title] = [spread.mean for spread in curve.values()]
+    assert means["all architectures"] != means["1x10"]  # or this test says nothing
+
+
+def test_all_architectures_are_shown_where_every_run_is_done(fill):
+    def wide(spec, size):
+        return (spec.architecture, spec.n_train, spec.split_seed) == ("3x100", size, 4)
+
+    store = fill(
+        "training-size",
+        keep=lambda k, spec: not wide(spec, 1000) and not (spec.training == "bound" and spec.n_train == 500),
+        failed=lambda k, spec: wide(spec, 25000),
+    )
+    (results,) = read_results(store, ["training-size"])
+    curves = curves_of(results)
+    for name in ("train_error", "test_error", "divergence"):
+        assert sorted(curves["all architectures"][name]) == [500, 2500, 5000, 10000, 52500]
+        assert sorted(curves["1x10"][name]) == SIZES
+
+
+def test_there_is_one_column_for_an_algorithm_until_all_architectures_are_done_for_a_size(fill):
+    path = fill("training-size", keep=lambda k, spec: spec.architecture == "1x10")
+    (few,) = read_results(path, ["training-size"])
+    path = fill("training-size", keep=lambda k, spec: spec.split_seed < 9 or spec.hidden_size == 10, name="b")
+    (more,) = read_results(path, ["training-size"])
+    for results in (few, more):
+        assert titles_of(training_size_figure(results)) == [mathematical(NAMES["pbgnet_l"]), "PBGNet"]
+        assert curves_of(results) == curves_of(few)
+    assert list(curves_of(few)) == ["1x10"]
+
+
+@pytest.mark.parametrize(("first", "second"), [((10, 20, 30), (10, 20)), ((10, 20, 30), (40, 50))])
+def test_without_one_architecture_that_all_share_each_algorithm_has_one_column(tmp_path, put, first, second):
+    path = tmp_path / "mine.toml"
+    grids = "".join(
+        f'[[grid]]\nalgorithms = ["{name}"]\nhidden_size = {list(sizes)}\nn_train = [50, 100]\n'
+        for name, sizes in (("pbgnet_l", first), ("pbgnet", second))
+    )
+    path.write_text('datasets = ["moons"]\nalgorithms = ["pbgnet_l", "pbgnet"]\n' + grids)
+    runs = load_study(path).runs
+    (results,) = read_results(put([record_of(run) for run in runs[1:]]), [path])
+    columns = training_size_columns(results, "moons")
+    assert [column[:2] for column in columns] == [("pbgnet_l", ""), ("pbgnet", "")]
+    assert [len(column.results.records) for column in columns] == [5, 4]
+    assert sorted(training_size_curves(columns[0].results, "moons", "pbgnet_l")["test_error"]) == [50, 100]
+
+
+def test_words_of_three_columns_do_not_run_into_each_other(fill):
+    from matplotlib.text import Text
+
+    figure = training_size_figure(read_results(fill("training-size"), ["training-size"])[0])
+    assert smallest_font(figure) >= 9  # draws it
+    texts = {text.get_text(): text.get_window_extent() for text in figure.findobj(Text)}
+    boxes = [texts[title] for title in titles_of(figure)]
+    assert len(boxes) == 3
+    assert all(one.x1 < two.x0 for one, two in itertools.pairwise(boxes))
+    assert boxes[-1].x1 < figure.bbox.x1
+    sizes = figure.axes[-1].get_xticklabels()
+    starts = [figure.axes[-1].transData.transform((label.get_position()[0], 1))[0] for label in sizes]
+    steps = [two - one for one, two in itertools.pairwise(starts)]
+    height = sizes[0].get_fontsize() * figure.dpi / 72
+    assert min(steps) * math.sin(math.radians(sizes[0].get_rotation())) > height
 
 
 def test_the_exact_aggregate_is_a_band(fill):

@@ -234,6 +234,18 @@ def test_broken_bounds_are_told(fill):
     assert "in 23 of 24" in bound_sentences(results)[0]
 
 
+@pytest.mark.parametrize("wide", [True, False])
+def test_findings_say_which_architectures_were_selected_among(fill, tmp_path, wide):
+    store = fill("training-size", keep=lambda k, spec: wide or spec.architecture == "1x10")
+    report = write_study_report(store, tmp_path / "out", ["training-size"], illustrations=False)
+    text = "".join(Page(report.page.read_text("utf-8")).text)
+    found = re.findall(r"mnistLH, (\S+?)(?:, ([^:]+))?: mean test error against train error", text)
+    name = "PBGNet\N{SCRIPT SMALL L}"
+    first = [(name, "all architectures")] if wide else []
+    assert found == [*first, (name, "1x10"), ("PBGNet", "")]
+    assert ("The choice among all architectures is shown for sizes" in text) == wide
+
+
 def test_in_a_browser_all_pictures_are_there_and_nothing_is_fetched(browser, small, tmp_path):
     text = write_study_report(small, tmp_path / "out", ["smoke", "exact"]).page.read_text(encoding="utf-8")
     process = browser.open(text, "--dump-dom")

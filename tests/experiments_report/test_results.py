@@ -63,6 +63,20 @@ def test_progress_counts_the_runs_an_algorithm_selects_among(fill):
     assert results.progress("breast", "mlp", [0]) == (0, 8)  # 2 depths x 2 decays x 2 rates
 
 
+def test_a_part_of_the_results_selects_among_its_own_runs(fill):
+    (results,) = read_results(fill("smoke", failed=lambda k, spec: k == 0), ["smoke"])
+    deep = results.study.narrowed(["breast"], ["pbgnet"]).where({"hidden_layers": ["2"]})
+    part = results.part(deep)
+    assert [record.spec for record in part.records] == list(deep.runs)
+    assert len(part.records) < len(results.records)
+    assert part.complete
+    assert not results.complete
+    assert {key[:2] for key in part.selected} == {("breast", "pbgnet")}
+    places = [key for key in results.selected if key[:2] == ("breast", "pbgnet")]
+    assert 1 in {results.selected[key].candidate.spec.hidden_layers for key in places}
+    assert {selected.candidate.spec.hidden_layers for selected in part.selected.values()} == {2}
+
+
 def test_no_store_is_a_typed_error(tmp_path):
     with pytest.raises(StoreError, match="run the study first"):
         read_results(tmp_path / "none.sqlite", ["smoke"])

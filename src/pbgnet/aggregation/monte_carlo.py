@@ -65,9 +65,9 @@ class MonteCarlo(Aggregation):
                 f"The generator is on {self.generator.device}, but the tensors are on {mean.device}; "
                 "create one with torch.Generator(device)."
             )
-        mean_, weight_ = one_replica_axis(mean), one_replica_axis(weight)
-        self._check_replicas(len(mean_))
-        value: Tensor = SampledMean.apply(mean_, weight_, self.n_samples, self.generator)
+        means, weights = one_replica_axis(mean), one_replica_axis(weight)
+        self._check_replicas(len(means))
+        value: Tensor = SampledMean.apply(means, weights, self.n_samples, self.generator)
         return value.reshape(*mean.shape[:-1], weight.shape[-2])
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:
@@ -99,8 +99,8 @@ class MonteCarlo(Aggregation):
     def _check_replicas(self, count: int) -> None:
         if isinstance(self.n_samples, tuple) and len(self.n_samples) != count:
             raise ShapeError(
-                f"n_samples has {len(self.n_samples)} numbers, but there are {count} replicas; give one number "
-                "for all of them, or one for each."
+                f"n_samples has {len(self.n_samples)} numbers, but there are {count} replicas; give one "
+                "number for all of them, or one for each."
             )
 
     def error_bound(self, weight: Tensor) -> Tensor:

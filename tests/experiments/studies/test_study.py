@@ -1,6 +1,8 @@
 """Studies as data: what comes with the package is the paper's, and what is wrong is refused."""
 
+import itertools
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ import pytest
 from pbgnet.exceptions import DamagedFileError, OptionError, UnknownNameError
 from pbgnet.experiments import PaperRows, load_study
 from pbgnet.experiments.runs import RunSpec
+from pbgnet.experiments.studies.store import Store
 from pbgnet.experiments.studies.study import GRID, study_names
 
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 PAPER_SETS = ("ads", "adult", "mnist17", "mnist49", "mnist56", "mnistLH")
 ALGORITHMS = ("mlp", "pbgnet_l", "pbgnet_l_bnd", "pbgnet", "pbgnet_pre")
 
@@ -20,7 +24,7 @@ EXPECTED = {
     "variance": {"mlp": 120 * 9, "loss": 120 * 9, "bound": 120 * 3, "pretrained": 120 * 3},
     "variance-exact": {"mlp": 120 * 9, "loss": 120 * 9, "bound": 120 * (3 + 2), "pretrained": 120 * (3 + 4)},
     "sample-size": {"loss": 120 * 7, "bound": 120 * 7},
-    "training-size": {"loss": 10 * 7 * 9, "bound": 10 * 7 * 3},
+    "training-size": {"loss": 10 * 7 * (9 + 8 * 3), "bound": 10 * 7 * 3},
     "smoke": {"mlp": 2 * 2 * 4, "loss": 2 * 2 * 2 * 4, "bound": 2 * 2 * 2 * 2, "pretrained": 2 * 2 * 2 * 2},
 }
 
@@ -161,7 +165,11 @@ def test_the_variance_study_samples_as_often_as_agrees_with_the_paper():
 def test_repetitions_have_splits_and_starts_of_their_own(name, repetitions):
     study = load_study(name)
     assert {(run.split_seed, run.seed) for run in study.runs} == {(s, s) for s in range(repetitions)}
-    assert {run.architecture for run in study.runs} == {"1x10"}
+
+
+@pytest.mark.parametrize("name", ["variance", "variance-exact", "sample-size"])
+def test_studies_of_repetitions_have_one_architecture(name):
+    assert values(load_study(name), "architecture") == {"1x10"}
 
 
 def test_the_study_of_samples_ends_with_the_exact_aggregate():
@@ -177,6 +185,42 @@ def test_the_study_of_training_sizes_grows_to_all_rows_of_mnist():
     assert max(values(study, "n_train")) == 52500
     assert len(values(study, "n_train")) == 7
     assert values(study, "batch_size") == {64}
+
+
+@pytest.mark.parametrize(("training", "decays"), [("loss", {0, 1e-4, 1e-6}), ("bound", {0})])
+def test_at_every_training_size_all_algorithms_have_one_hidden_layer_of_10(training, decays):
+    study = load_study("training-size")
+    found = Counter(
+        (run.n_train, run.weight_decay, run.learning_rate)
+        for run in study.runs
+        if run.training == training and run.architecture == "1x10"
+    )
+    sizes = (500, 1000, 2500, 5000, 10000, 25000, 52500)
+    assert found == dict.fromkeys(itertools.product(sizes, decays, (0.1, 0.01, 0.001)), 10)
+
+
+def test_at_every_training_size_the_loss_is_minimised_with_the_architectures_of_the_paper():
+    study = load_study("training-size")
+    found = Counter(
+        (run.architecture, run.n_train, run.learning_rate)
+        for run in study.runs
+        if run.training == "loss" and run.weight_decay == 0
+    )
+    architectures = values(load_study("paper"), "architecture")
+    assert len(architectures) == 9
+    places = itertools.product(architectures, values(study, "n_train"), (0.1, 0.01, 0.001))
+    assert found == dict.fromkeys(places, 10)
+    assert values(study, "architecture", training="bound") == {"1x10"}
+    assert values(study, "architecture", weight_decay=1e-4) == {"1x10"}
+
+
+def test_results_of_the_training_sizes_with_one_architecture_stay_valid():
+    """They are in the repository: a change of the study must not make their runs others."""
+    with Store(RESULTS / "training-size" / "runs.sqlite", read_only=True) as store:
+        specs = {record.spec for record in store.records()}
+    one = load_study("training-size").where({"architecture": ["1x10"]})
+    assert specs >= set(one.runs)
+    assert len(one.runs) == 840
 
 
 def test_two_algorithms_share_their_runs():

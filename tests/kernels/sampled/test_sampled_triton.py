@@ -184,7 +184,9 @@ def test_a_replica_with_its_own_number_of_samples_gives_what_it_gives_among_equa
     together = _all(kind, mean, weight, grad, 4, counts)
     errors = (VALUE_ERROR[kind], SLOPE_ERROR[kind], SLOPE_ERROR[kind])
     for r, count in enumerate(counts):
-        for found, equal, error in zip(together, _all(kind, mean, weight, grad, 4, count), errors, strict=True):
+        for found, equal, error in zip(
+            together, _all(kind, mean, weight, grad, 4, count), errors, strict=True
+        ):
             atol = error * (1 + float(equal[r].abs().max())) * (4 if count < 16 else 1)
             torch.testing.assert_close(found[r], equal[r], rtol=0, atol=atol)
 

@@ -289,7 +289,9 @@ def test_smaller_portions_keep_the_number_of_samples_of_each_replica(train, make
     used = []
     forward = monte_carlo_torch.forward
     monkeypatch.setattr(
-        monte_carlo_torch, "forward", lambda g, w, count, *rest: used.append(count) or forward(g, w, count, *rest)
+        monte_carlo_torch,
+        "forward",
+        lambda g, w, count, *rest: used.append(count) or forward(g, w, count, *rest),
     )
     network = make_network(SEEDS[:5])
     network.aggregation = MonteCarlo((1, 2, 3, 4, 5), torch.Generator().manual_seed(0))

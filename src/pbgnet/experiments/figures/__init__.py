@@ -6,7 +6,11 @@ from pbgnet.experiments.figures.plotting import require_matplotlib, save_figure
 from pbgnet.experiments.figures.representations import representation_figure
 from pbgnet.experiments.figures.sample_size import Curves, sample_size_curves, sample_size_figure
 from pbgnet.experiments.figures.toy import TOYS, representations, train_toy
-from pbgnet.experiments.figures.training_size import training_size_curves, training_size_figure
+from pbgnet.experiments.figures.training_size import (
+    training_size_columns,
+    training_size_curves,
+    training_size_figure,
+)
 
 __all__ = [
     "TOYS",
@@ -20,6 +24,7 @@ __all__ = [
     "sample_size_figure",
     "save_figure",
     "train_toy",
+    "training_size_columns",
     "training_size_curves",
     "training_size_figure",
 ]

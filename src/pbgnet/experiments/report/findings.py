@@ -120,7 +120,7 @@ def sample_size_sentences(curves: Curves) -> list[str]:
     ]
 
 
-def training_size_sentences(dataset: str, algorithm: str, curves: dict[str, dict[int, Spread]]) -> list[str]:
+def training_size_sentences(dataset: str, name: str, curves: dict[str, dict[int, Spread]]) -> list[str]:
     """Say how far train and test error are apart at the smallest and the largest size."""
     train, test = curves["train_error"], curves["test_error"]
     sizes = sorted(set(train) & set(test))
@@ -130,4 +130,4 @@ def training_size_sentences(dataset: str, algorithm: str, curves: dict[str, dict
         f"{test[size].mean:.3f} against {train[size].mean:.3f} with {size:,} rows"
         for size in dict.fromkeys((sizes[0], sizes[-1]))
     )
-    return [f"{dataset}, {NAMES[algorithm]}: mean test error against train error {said}."]
+    return [f"{dataset}, {name}: mean test error against train error {said}."]

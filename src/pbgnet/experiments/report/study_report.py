@@ -16,12 +16,13 @@ from pbgnet.experiments.figures import (
     sample_size_figure,
     save_figure,
     train_toy,
+    training_size_columns,
     training_size_curves,
     training_size_figure,
 )
 from pbgnet.experiments.report.findings import sample_size_sentences, training_size_sentences
 from pbgnet.experiments.report.study_page import StudyPart, render_studies
-from pbgnet.experiments.studies import StudyResults, read_results
+from pbgnet.experiments.studies import NAMES, StudyResults, read_results
 from pbgnet.experiments.tables import (
     StudyTable,
     epoch_table,
@@ -114,15 +115,18 @@ def _write_training_size(results: StudyResults, folder: Path, files: list[Path])
     name, datasets = results.study.name, results.study.datasets
     drawings, findings = [], []
     for dataset in datasets:
+        columns = training_size_columns(results, dataset)
         caption = (
             f"{dataset}: lines are means over {len(results.split_seeds)} random splits, shaded areas one "
             "deviation up and down. Bounds that are trivial are left out."
         )
+        if len(columns) > len(results.study.algorithms):
+            caption += " The choice among all architectures is shown for sizes whose runs are all finished."
         stem = name if len(datasets) == 1 else f"{name}-{dataset}"
         drawings.append(_draw(training_size_figure(results, dataset), stem, caption, folder, files))
-        for algorithm in results.study.algorithms:
-            curves = training_size_curves(results, dataset, algorithm)
-            findings += training_size_sentences(dataset, algorithm, curves)
+        for column in columns:
+            curves = training_size_curves(column.results, dataset, column.algorithm)
+            findings += training_size_sentences(dataset, column.label(NAMES[column.algorithm]), curves)
     return StudyPart(results, (), tuple(drawings), tuple(findings))
 
 

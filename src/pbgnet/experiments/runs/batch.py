@@ -74,7 +74,9 @@ def batches_of(runs: Sequence[RunSpec], *, join: bool = False) -> list[list[RunS
         kind = replace(run, learning_rate=0.0, weight_decay=0.0, restart=0)
         if join:
             few = run.n_samples is not None and run.n_samples <= MOST_JOINED_SAMPLES
-            kind = replace(kind, split_seed=0, seed=0, n_samples=MOST_JOINED_SAMPLES if few else run.n_samples)
+            kind = replace(
+                kind, split_seed=0, seed=0, n_samples=MOST_JOINED_SAMPLES if few else run.n_samples
+            )
         groups.setdefault(kind, []).append(run)
     return list(groups.values())
 

@@ -4,7 +4,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -83,6 +83,11 @@ class StudyResults:
     def selected(self) -> dict[Key, Selected]:
         """The result of each algorithm, on every data set, split and training size."""
         return select_all(self.done, self.study.algorithms)
+
+    def part(self, study: Study) -> "StudyResults":
+        """Return the results of a part of the study, as `Study.narrowed` and `Study.where` give it."""
+        runs = set(study.runs)
+        return replace(self, study=study, records=tuple(r for r in self.records if r.spec in runs))
 
     def values(
         self, dataset: str, algorithm: str, name: str, splits: Sequence[int] | None = None

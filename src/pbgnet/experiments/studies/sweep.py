@@ -138,8 +138,13 @@ def _time(runs: Sequence[RunSpec], device: str) -> float:
 
 
 def _batches(runs: Sequence[RunSpec], device: str) -> list[list[RunSpec]]:
-    """Group runs as suits a device: small networks fill a GPU only if there are hundreds of them."""
-    return batches_of(runs, join=device.startswith("cuda"))
+    """Group runs as suits a device: small networks fill a GPU only if there are hundreds of them.
+
+    Within a batch those with most samples come first: the others then fill the places that are left.
+    """
+    if not device.startswith("cuda"):
+        return batches_of(runs)
+    return batches_of(sorted(runs, key=lambda run: -(run.n_samples or 0)), join=True)
 
 
 def _attempts(study: Study, store: Store) -> Attempts:

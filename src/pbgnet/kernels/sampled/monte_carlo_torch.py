@@ -76,7 +76,9 @@ def _pre_activation(s: Tensor, a: Tensor) -> Tensor:
 
 def _divided(total: Tensor, n_samples: SampleCounts) -> Tensor:
     """Divide sums over samples, shape (R, n, m), by the number of samples."""
-    return total / (n_samples if isinstance(n_samples, int) else counts_on(total.device, n_samples)[:, None, None])
+    return total / (
+        n_samples if isinstance(n_samples, int) else counts_on(total.device, n_samples)[:, None, None]
+    )
 
 
 def _sign_chunks(

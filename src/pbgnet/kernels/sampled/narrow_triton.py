@@ -88,7 +88,9 @@ def evaluate(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts
     return _sampled(mean, weight, seed, n_samples, with_slopes=False)[0]
 
 
-def evaluate_with_slopes(mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts) -> tuple[Tensor, Slopes]:
+def evaluate_with_slopes(
+    mean: Tensor, weight: Tensor, seed: Tensor, n_samples: SampleCounts
+) -> tuple[Tensor, Slopes]:
     """The layer and the derivatives of its outputs, for `pull_back`."""
     return _sampled(mean, weight, seed, n_samples, with_slopes=True)
 
