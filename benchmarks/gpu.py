@@ -9,6 +9,7 @@ from unittest import mock
 import torch
 
 from benchmarks import monte_carlo
+from benchmarks.joined import joined_samples
 from benchmarks.limits import BANDWIDTH, FLOPS, step_work
 from benchmarks.profiling import top_kernels
 from benchmarks.tables import Table
@@ -275,6 +276,7 @@ TABLES: dict[str, Callable[[Effort], Table]] = {
     "binned-layers": binned_layers,
     "sampled-layers": sampled_layers,
     "sampled-steps": sampled_steps,
+    "joined-samples": joined_samples,
     "limits": limits,
     "profile": profile,
 }

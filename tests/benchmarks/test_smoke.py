@@ -37,7 +37,9 @@ def test_cpu_tables_hold_finite_positive_numbers(name):
     assert len(numbers(table)) >= 2 * len(table.rows)
 
 
-@pytest.mark.parametrize("name", ["steps", "binned-layers", "sampled-steps", "limits", "profile"])
+@pytest.mark.parametrize(
+    "name", ["steps", "binned-layers", "sampled-steps", "joined-samples", "limits", "profile"]
+)
 def test_gpu_tables_can_be_made_on_a_cpu(name):
     table = gpu.TABLES[name](QUICK)
     assert len(table.rows) >= 2
