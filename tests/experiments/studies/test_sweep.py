@@ -16,7 +16,7 @@ from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.runs.batch import Rows, Table, batches_of
 from pbgnet.experiments.studies.engines import execute
 from pbgnet.experiments.studies.store import RunRecord
-from pbgnet.experiments.studies.sweep import DATASET_ROWS, estimated_cost
+from pbgnet.experiments.studies.sweep import DATASET_ROWS, _batches, estimated_cost
 
 
 @pytest.fixture
@@ -245,6 +245,8 @@ def test_estimates_know_batches_and_tanh_networks():
     run = RunSpec("ads")
     assert estimated_cost([run, replace(run, learning_rate=0.01)]) > estimated_cost([run])
     assert estimated_cost([replace(run, training="mlp")]) < estimated_cost([run])
+    few, many = (replace(run, n_samples=count) for count in (10, 1000))
+    assert estimated_cost([many]) < estimated_cost([few, many]) < estimated_cost([many, many])
     assert estimated_cost([replace(run, n_train=DATASET_ROWS["ads"])]) == estimated_cost([run])
 
 
@@ -308,6 +310,14 @@ def test_a_gpu_takes_several_batches_at_a_time(monkeypatch):
             next(engine.train([], lambda run: None))
     expected = [("Process", 8), ("Process", 4), ("Thread", 1), ("Thread", 1), ("Process", 3)]
     assert sizes == expected
+
+
+def test_a_gpu_is_given_runs_of_different_samples_together_the_longest_first(spec):
+    counts = (10, 1000, None, 100, 10_000)
+    runs = [spec("bound", n_samples=count) for count in counts]
+    on_gpu = [[run.n_samples for run in batch] for batch in _batches(runs, "cuda:1")]
+    assert on_gpu == [[10_000], [1000, 100, 10], [None]]
+    assert [[run.n_samples for run in batch] for batch in _batches(runs, "cpu")] == [[n] for n in counts]
 
 
 @dataclass(frozen=True)
