@@ -15,12 +15,16 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def worker(program: str) -> list[str]:
-    start = "import os, signal, sys, time; rank = os.environ['RANK']\n"
+    # One write a line: an unbuffered `print` writes the line's end apart, and the workers share a pipe.
+    start = """import os, signal, sys, time
+rank = os.environ["RANK"]
+def say(*words): os.write(1, (" ".join(words) + "\\n").encode())
+"""
     return [sys.executable, "-c", start + program]
 
 
 def test_all_workers_are_told_who_they_are(capfd):
-    told = "print(rank, os.environ['WORLD_SIZE'], os.environ['OMP_NUM_THREADS'], flush=True)"
+    told = "say(rank, os.environ['WORLD_SIZE'], os.environ['OMP_NUM_THREADS'])"
     assert launch(worker(told), 3) == 0
     assert sorted(capfd.readouterr().out.splitlines()) == ["0 3 1", "1 3 1", "2 3 1"]
 
@@ -49,7 +53,7 @@ def test_what_all_say_is_said_once(capfd):
 
 
 def test_a_request_to_end_is_passed_on():
-    program = "print(rank, flush=True); time.sleep(60)"
+    program = "say(rank); time.sleep(60)"
     launcher = f"from pbgnet.cli.launch import launch; raise SystemExit(launch({worker(program)!r}, 2))"
     with subprocess.Popen([sys.executable, "-c", launcher], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
