@@ -37,8 +37,10 @@ What results/differences has:
       --variants exact "T = 10" "T = 50" "T = 100"
   python -m benchmarks.differences priors --datasets adult --splits 0 1 2 \\
       --variants "last epoch" "no halving" "batches of 32" "weights of variance 1"
-  python -m benchmarks.differences tradeoff --datasets ads --splits 0 1 2 3 4 5
+  python -m benchmarks.differences tradeoff --datasets ads --splits 0 1 2 3 4 5 --variants exact "T = 100"
   python -m benchmarks.differences tradeoff --datasets mnist49 --splits 0 1 --variants exact
+  python -m benchmarks.differences tradeoff --datasets ads mnist49 --splits 0 1 2 \\
+      --variants "C kept" "80 % of the rows"
   python -m benchmarks.differences program --datasets ads --splits 0 1 2 --variants "as in the studies" norm
   python -m benchmarks.differences program --datasets ads --splits 0 --variants threshold
   python -m benchmarks.differences program --datasets adult mnist17 mnist56 --splits 0 \\
@@ -93,7 +95,9 @@ EXPERIMENTS = {
         "PBGNet_pre: how the prior is trained, and with which T", priors.VARIANTS, priors.run
     ),
     "tradeoff": Experiment(
-        "PBGNet: the first value of C, and errors measured with few samples", tradeoff.VARIANTS, tradeoff.run
+        "PBGNet: the C of Catoni's bound, the rows that train, and errors measured with few samples",
+        tradeoff.VARIANTS,
+        tradeoff.run,
     ),
     "program": Experiment(
         "PBGNet: what the authors' program does and the paper does not mention", program.VARIANTS, program.run

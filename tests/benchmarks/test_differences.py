@@ -56,7 +56,8 @@ def lines(path: Path) -> list[dict]:
         ("program", "norm and threshold", len(program.RATES)),
         ("repeats", "PBGNet, exact", 2),
         ("repeats", "PBGNet_l-bnd", 2),
-        ("tradeoff", "exact", len(tradeoff.FIRST_C)),
+        ("tradeoff", "exact", len(tradeoff.VARIANTS["exact"].first_c)),
+        ("tradeoff", "80 % of the rows", 1),
     ],
 )
 def test_a_variant_is_run_once_and_appended(experiment, variant, count, tmp_path, capsys):
@@ -70,6 +71,23 @@ def test_a_variant_is_run_once_and_appended(experiment, variant, count, tmp_path
     command.main([*arguments, "1"])
     assert lines(out)[:count] == found
     assert [line["split"] for line in lines(out)[count:]] == [1] * count
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("variant", "stays"), [("exact", False), ("C kept", True)])
+def test_c_stays_where_it_starts_only_if_it_is_kept(variant, stays):
+    found = list(tradeoff.run(command.setting("ads", 0), variant))
+    assert all((x["c"] == pytest.approx(x["first_c"], abs=1e-12)) is stays for x in found)
+    assert len({x["divergence"] for x in found}) == len(found)  # each C has weights of its own
+
+
+@pytest.mark.usefixtures("small")
+def test_the_bound_is_on_the_rows_that_train(monkeypatch):
+    counted = []
+    monkeypatch.setattr(tradeoff, "bound", lambda loss, divergence, n: counted.append(n) or 0.5)
+    for variant in ("exact", "80 % of the rows"):
+        list(tradeoff.run(command.setting("ads", 0), variant))
+    assert counted == [80] * 4 + [64]
 
 
 def test_each_rule_picks_its_epoch_and_the_validation_loss_the_weight_decay(monkeypatch):
