@@ -23,6 +23,7 @@ from benchmarks.timing import (
     repeated,
     side_by_side,
 )
+from benchmarks.together import batches_together
 from benchmarks.workloads import (
     BATCH,
     SHAPES,
@@ -277,6 +278,7 @@ TABLES: dict[str, Callable[[Effort], Table]] = {
     "sampled-layers": sampled_layers,
     "sampled-steps": sampled_steps,
     "joined-samples": joined_samples,
+    "batches-together": batches_together,
     "limits": limits,
     "profile": profile,
 }

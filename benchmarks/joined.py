@@ -1,5 +1,6 @@
 """Runs of a study with different T: trained one T after the other, and side by side."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from benchmarks.timing import Arm, Effort, side_by_side
 from pbgnet.experiments.runs import Rows, RunSpec, batches_of, train_batch
 from pbgnet.experiments.runs.batch import Table as Examples
 
-__all__ = ["joined_samples"]
+__all__ = ["joined_samples", "random_rows"]
 
 SAMPLES = (10, 50, 100, 1000)
 ARCHITECTURES = ((2, 10), (2, 100))
@@ -30,7 +31,7 @@ def joined_samples(effort: Effort) -> Table:
             f"of 32, on three quarters of {n_rows} random rows of {n_features} columns, evaluation included.",
         ],
     )
-    source = _random_rows(n_rows, n_features)
+    source = random_rows(n_rows, n_features)
     for hidden_layers, hidden_size in ARCHITECTURES:
         size = 3 if effort.quick else hidden_size
         base = RunSpec(
@@ -56,7 +57,9 @@ def joined_samples(effort: Effort) -> Table:
     return table
 
 
-def _random_rows(n_rows: int, n_features: int) -> Rows:
+@functools.lru_cache(maxsize=1)
+def random_rows(n_rows: int, n_features: int) -> Rows:
+    """Return made rows with two classes, three quarters of them for training; the same ones every time."""
     x = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
     y = np.where(x[:, :3].sum(axis=1) > 0, 1.0, -1.0)
     border = 3 * n_rows // 4

@@ -38,7 +38,8 @@ def test_cpu_tables_hold_finite_positive_numbers(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["steps", "binned-layers", "sampled-steps", "joined-samples", "limits", "profile"]
+    "name",
+    ["steps", "binned-layers", "sampled-steps", "joined-samples", "batches-together", "limits", "profile"],
 )
 def test_gpu_tables_can_be_made_on_a_cpu(name):
     table = gpu.TABLES[name](QUICK)
