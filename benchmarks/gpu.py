@@ -255,22 +255,6 @@ def binned_layers(effort: Effort) -> Table:
     return table
 
 
-def _captured(run: Callable[[], object], effort: Effort) -> Callable[[], object]:
-    """Return the replay of a CUDA graph of a call; the call itself on a CPU."""
-    if torch.device(effort.device).type != "cuda":
-        return run
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            run()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
-
-
 TABLES: dict[str, Callable[[Effort], Table]] = {
     "steps": replica_steps,
     "exact-layers": exact_layers,

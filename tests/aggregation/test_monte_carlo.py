@@ -8,6 +8,7 @@ import torch
 from pbgnet.aggregation import Enumeration, MonteCarlo, expected_sign, sign_probabilities, sign_vectors
 from pbgnet.aggregation.monte_carlo_function import SampledMean
 from pbgnet.exceptions import DomainError, DtypeError, OptionError, ShapeError, UncertifiedError
+from pbgnet.kernels.sampled import monte_carlo_torch
 from pbgnet.kernels.sampled.monte_carlo_torch import draw_signs
 
 
@@ -34,6 +35,25 @@ def test_value_is_the_mean_over_the_signs_drawn(layer):
     s = 2 * draw_signs(mean, 7, make_generator()).double() - 1
     expected = torch.erf(torch.einsum("rntd,rmd->rntm", s, weight) / math.sqrt(2 * 5)).mean(dim=-2)
     torch.testing.assert_close(SampledMean.apply(mean, weight, 7, make_generator()), expected)
+
+
+@pytest.mark.parametrize("gradients", ["off", "not asked for"])
+def test_values_alone_do_not_prepare_gradients(layer, gradients, monkeypatch):
+    """On a GPU that takes several times as long, and memory that evaluations of many rows do not have."""
+    mean, weight = layer
+    expected = SampledMean.apply(mean, weight, 7, make_generator())
+
+    class OnlyValues:
+        evaluate = staticmethod(monte_carlo_torch.evaluate)
+
+    monkeypatch.setattr(
+        "pbgnet.aggregation.monte_carlo_function.find_kernel", lambda name, device: OnlyValues
+    )
+    weight.requires_grad_(gradients == "off")
+    with torch.set_grad_enabled(gradients != "off"):
+        assert torch.equal(MonteCarlo(7, make_generator())(mean, weight), expected)
+    with pytest.raises(AttributeError, match="forward"):
+        MonteCarlo(7, make_generator())(mean, weight.requires_grad_())
 
 
 def test_gradient_in_the_means_is_that_of_the_reweighted_sample(layer):

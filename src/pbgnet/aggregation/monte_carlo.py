@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pbgnet.aggregation.base import Aggregation, one_replica_axis
-from pbgnet.aggregation.monte_carlo_function import SampledMean
+from pbgnet.aggregation.monte_carlo_function import sampled_mean
 from pbgnet.autograd import Pullback
 from pbgnet.exceptions import DtypeError, ShapeError, UncertifiedError
 from pbgnet.kernels import find_kernel
@@ -67,7 +67,7 @@ class MonteCarlo(Aggregation):
             )
         means, weights = one_replica_axis(mean), one_replica_axis(weight)
         self._check_replicas(len(means))
-        value: Tensor = SampledMean.apply(means, weights, self.n_samples, self.generator)
+        value = sampled_mean(means, weights, self.n_samples, self.generator)
         return value.reshape(*mean.shape[:-1], weight.shape[-2])
 
     def with_pullback(self, mean: Tensor, weight: Tensor) -> tuple[Tensor, Pullback]:

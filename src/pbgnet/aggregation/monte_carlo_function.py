@@ -9,6 +9,20 @@ from pbgnet.autograd import first_order_only
 from pbgnet.kernels import find_kernel
 
 
+def sampled_mean(
+    mean: Tensor, weight: Tensor, n_samples: int | tuple[int, ...], generator: torch.Generator
+) -> Tensor:
+    """Mean over drawn sign vectors, (R, n, d) and (R, m, d) to (R, n, m); differentiable where that is on.
+
+    Values alone take a kernel of their own, which is much faster than one that also prepares the gradients.
+    """
+    if torch.is_grad_enabled() and (mean.requires_grad or weight.requires_grad):
+        value: Tensor = SampledMean.apply(mean, weight, n_samples, generator)
+    else:
+        value = find_kernel("monte_carlo", mean.device).evaluate(mean, weight, n_samples, generator)
+    return value
+
+
 class SampledMean(torch.autograd.Function):
     """Mean over T drawn sign vectors of erf(a . s / sqrt(2)), with a = w / sqrt(d).
 
@@ -28,9 +42,6 @@ class SampledMean(torch.autograd.Function):
         # shape: mean (R, n, d), weight (R, m, d) -> (R, n, m)
         ctx.kernel = find_kernel("monte_carlo", mean.device)
         value: Tensor
-        if not any(ctx.needs_input_grad):
-            value = ctx.kernel.evaluate(mean, weight, n_samples, generator)
-            return value
         value, kept = ctx.kernel.forward(mean, weight, n_samples, generator)
         ctx.save_for_backward(mean, weight, *kept)
         ctx.n_samples = n_samples

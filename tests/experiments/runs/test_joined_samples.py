@@ -66,7 +66,7 @@ def test_priors_are_shared_by_runs_of_one_rate_and_number_of_samples(grid, breas
 
 
 def test_replicas_that_are_left_behind_take_their_numbers_of_samples_along(joined, breast, monkeypatch):
-    """Too large a rate stops two of three early; the last one goes on with its own T."""
+    """Too large a rate stops two of three early, one after the other; the last goes on with its own T."""
     seen = []
     take = MonteCarlo.take
     monkeypatch.setattr(
@@ -77,4 +77,4 @@ def test_replicas_that_are_left_behind_take_their_numbers_of_samples_along(joine
     runs = [replace(run, learning_rate=rate) for run, rate in zip(runs, rates, strict=True)]
     epochs = [result["validation"]["epoch"] for result in train_batch(runs, lambda _: breast, CPU)]
     assert epochs[2] > max(epochs[:2])
-    assert [one.n_samples for one in seen] == [(1000,)]
+    assert [one.n_samples for one in seen] == [(40, 1000), (1000,)]

@@ -131,11 +131,11 @@ def test_every_replica_has_its_own_plateau_and_its_own_end(train, device):
         assert alone_rates == rates[: len(alone_rates), r].tolist()
 
 
-def test_finished_replicas_are_left_behind_once_they_are_half(train, device):
-    ends = [1, 2, 2, 2, 5, 5, 6, 8]
+def test_finished_replicas_are_left_behind_once_they_are_a_quarter(train, device):
+    ends = [1, 2, 4, 5, 5, 6, 7, 8]
     stop = StopAt(ends)
     together, history = train(SEEDS, RATES, epochs=10, device=device, callbacks=[stop])
-    assert stop.sizes == [8, 8, 4, 4, 4, 2, 1, 1]
+    assert stop.sizes == [8, 8, 6, 6, 6, 3, 2, 1]
     assert len(history.records) == 8
     for r, end in enumerate(ends):
         alone, _ = train([SEEDS[r]], [RATES[r]], epochs=end, device=device)

@@ -58,7 +58,7 @@ class Rows:
     test: np.ndarray
 
 
-# Up to this T a step of a few networks takes hardly longer than its launches.
+# Up to this T a GPU trains runs with different T faster side by side than apart; beyond it, each fills it.
 MOST_JOINED_SAMPLES = 1000
 
 
