@@ -22,12 +22,13 @@ from pbgnet.experiments.figures import (
 from pbgnet.experiments.figures.plotting import COLOURS, mathematical
 from pbgnet.experiments.figures.sample_size import sample_size_curves
 from pbgnet.experiments.figures.toy import TOYS, representations, train_toy
+from pbgnet.experiments.figures.training_size import draw_band
 from pbgnet.experiments.studies.results import NAMES, read_results, spread_of
 from pbgnet.experiments.studies.study import load_study
 
 from .conftest import record_of
 
-pytest.importorskip("matplotlib")
+Figure = pytest.importorskip("matplotlib.figure").Figure
 
 
 @pytest.fixture(scope="session")
@@ -149,6 +150,16 @@ def test_lines_against_the_training_size_are_means_with_bands(fill):
     band = axes.collections[2].get_paths()[0].vertices
     top = band[band[:, 0] == 500][:, 1].max()
     assert top == pytest.approx(np.mean(values) + np.std(values, ddof=1))
+
+
+def test_no_band_is_above_what_is_possible():
+    """A mean of 0.96 with a deviation of 0.1 is that of bounds up to 1, not up to 1.06."""
+    axes = Figure().subplots()
+    points = {10: spread_of([0.8, 1.0, 1.0]), 20: spread_of([0.1, 0.2])}
+    draw_band(axes, points, "C0", "-o", "bound", most=1.0)
+    band = axes.collections[0].get_paths()[0].vertices
+    assert band[band[:, 0] == 10][:, 1].max() == 1.0
+    assert band[band[:, 0] == 20][:, 1].max() == pytest.approx(0.15 + np.std([0.1, 0.2], ddof=1))
 
 
 def test_trivial_bounds_are_left_out(fill):

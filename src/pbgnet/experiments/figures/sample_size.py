@@ -70,5 +70,5 @@ def _draw_panel(axes: "Axes", results: StudyResults, curves: Curves, dataset: st
             axes.axhspan(exact.mean - width, exact.mean + width, color=colour, alpha=0.13, linewidth=0)
         sampled = {size: spread for size, spread in points.items() if size is not None}
         if sampled:
-            draw_band(axes, sampled, colour, f"-{MARKERS[algorithm]}", f"{name}, sampled")
+            draw_band(axes, sampled, colour, f"-{MARKERS[algorithm]}", f"{name}, sampled", most=1.0)
     axes.set_ylim(bottom=0)

@@ -1,5 +1,6 @@
 """Errors, bound and divergence against the number of training rows."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -111,7 +112,7 @@ def _draw_column(top: "Axes", bottom: "Axes", curves: dict[str, dict[int, Spread
     for name, words, colour, line, marker in CURVES:
         useful = name != "bound" or any(s.mean < TRIVIAL for s in curves[name].values())
         if curves[name] and useful:
-            draw_band(top, curves[name], colour, f"{line}{marker}", words)
+            draw_band(top, curves[name], colour, f"{line}{marker}", words, most=1.0)
     if curves["divergence"]:
         draw_band(bottom, curves["divergence"], COLOURS["pbgnet_pre"], "-D", "KL")
         bottom.set_yscale("log")
@@ -128,15 +129,17 @@ def _mark_sizes(axes: "Axes", sizes: Sequence[int], level: bool) -> None:
         axes.minorticks_off()
 
 
-def draw_band(axes: "Axes", points: dict[int, Spread], colour: str, line: str, label: str) -> None:
-    """Draw a line through means with a shaded area of one deviation up and down."""
+def draw_band(
+    axes: "Axes", points: dict[int, Spread], colour: str, line: str, label: str, *, most: float = math.inf
+) -> None:
+    """Draw a line through means with a shaded area of one deviation up and down, up to what is possible."""
     sizes = sorted(points)
     means = [points[size].mean for size in sizes]
     widths = [points[size].deviation or 0.0 for size in sizes]
     axes.fill_between(
         sizes,
         [max(mean - width, 0.05 * mean) for mean, width in zip(means, widths, strict=True)],
-        [mean + width for mean, width in zip(means, widths, strict=True)],
+        [min(mean + width, most) for mean, width in zip(means, widths, strict=True)],
         color=colour,
         alpha=0.22,
         linewidth=0,
