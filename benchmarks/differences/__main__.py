@@ -1,7 +1,8 @@
 """Small experiments on why some of our numbers differ from the paper's.
 
-``rows``, ``constant`` and ``deviations`` are arithmetic on the paper's own tables and take a second. The
-others train networks with one hidden layer of 10, on one CPU core.
+``rows``, ``constant`` and ``deviations`` are arithmetic on the paper's own tables, ``versions`` and
+``stores`` compare what is stored; each takes seconds. The others train networks with one hidden layer of 10,
+on one CPU core.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from benchmarks.differences import epochs, priors, program, published, repeats, tradeoff
+from benchmarks.differences import epochs, priors, program, published, repeats, tradeoff, versions
 from benchmarks.differences.setting import Setting, setting
 from benchmarks.tables import Table
 from pbgnet.datasets import PAPER_DATASETS
@@ -29,6 +30,10 @@ What results/differences has:
   python -m benchmarks.differences rows
   python -m benchmarks.differences constant
   python -m benchmarks.differences deviations
+  pbgnet reproduce benchmarks/differences/versions.toml --out results/versions
+  python -m benchmarks.differences versions
+  python -m benchmarks.differences stores
+  pbgnet reproduce benchmarks/differences/wide-layers.toml --out results/wide-layers --device cuda
   python -m benchmarks.differences epochs --datasets ads adult mnist17 mnist49 mnist56 --splits 0 1 2
   python -m benchmarks.differences epochs --datasets mnistLH --splits 0 --variants validation
   python -m benchmarks.differences epochs --datasets mnistLH --splits 0 1 2 \\
@@ -60,7 +65,7 @@ class Experiment(NamedTuple):
 
 
 class Arithmetic(NamedTuple):
-    """A table made of the paper's own: what it is about, what makes it, and where it is kept."""
+    """A table made without training: what it is about, what makes it, and where it is kept."""
 
     about: str
     make: Callable[[], Table]
@@ -82,6 +87,16 @@ ARITHMETIC = {
         "the deviations of PBGNet's errors beside those of one fixed classifier on random splits",
         published.deviation_table,
         TABLES_FOLDER / "split-deviations.md",
+    ),
+    "versions": Arithmetic(
+        "runs trained by several versions of the code on one machine: how far apart they are",
+        versions.version_table,
+        TABLES_FOLDER / "versions.md",
+    ),
+    "stores": Arithmetic(
+        "runs that two stores in results/ have: how far apart they are",
+        versions.store_table,
+        TABLES_FOLDER / "stores.md",
     ),
 }
 
