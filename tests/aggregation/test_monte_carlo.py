@@ -39,7 +39,7 @@ def test_value_is_the_mean_over_the_signs_drawn(layer):
 
 @pytest.mark.parametrize("gradients", ["off", "not asked for"])
 def test_values_alone_do_not_prepare_gradients(layer, gradients, monkeypatch):
-    """On a GPU that takes several times as long, and memory that evaluations of many rows do not have."""
+    """On a GPU that takes time, and for many rows more memory than there is for it."""
     mean, weight = layer
     expected = SampledMean.apply(mean, weight, 7, make_generator())
 
