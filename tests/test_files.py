@@ -225,6 +225,18 @@ def test_an_overwriter_without_locks_gets_a_typed_error(tmp_path, monkeypatch):
     assert not list(tmp_path.glob(".a.new-*"))
 
 
+def test_a_folder_set_aside_that_is_removed_while_it_is_looked_at_is_no_error(tmp_path, monkeypatch):
+    aside = set_aside_path(tmp_path / ".a.new-0123456789ab")
+    aside.mkdir()
+
+    def removed_meanwhile(path):
+        path.rmdir()
+        return True
+
+    monkeypatch.setattr(files, "_interrupted", removed_meanwhile)
+    assert standing_folder(tmp_path / "a") == aside
+
+
 def test_a_file_is_replaced_only_if_so_asked(tmp_path):
     path = tmp_path / "a.txt"
     assert write_new(path, "one\n", overwrite=False) == path

@@ -156,7 +156,7 @@ def standing_folder(folder: str | os.PathLike[str]) -> Path:
     if path.exists():
         return path
     interrupted = [aside for aside in _leftovers(path.absolute(), "old") if _interrupted(aside)]
-    return max(interrupted, key=lambda aside: aside.stat().st_mtime_ns, default=path)
+    return max(interrupted, key=_modified, default=path)
 
 
 def set_aside_path(fresh: Path) -> Path:
@@ -280,6 +280,14 @@ def _interrupted(aside: Path) -> bool:
     """Whether an old folder was set aside and the new one never took its place."""
     name, _, token = aside.name.rpartition(".old-")
     return (aside.parent / f"{name}.new-{token}").is_dir()
+
+
+def _modified(folder: Path) -> int:
+    """Return when a folder was modified, or 0 if another process has removed it."""
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 @contextmanager

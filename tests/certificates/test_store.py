@@ -619,6 +619,26 @@ def test_a_model_that_is_overwritten_is_loaded_as_one_version(build, tmp_path, c
     assert set(seen) == set(prints), "both were met"
 
 
+def test_a_folder_that_is_set_aside_while_it_is_read_is_found_there(model, folder, monkeypatch):
+    genuine, fresh = store.read_json, folder.parent / f".{folder.name}.new-0123456789ab"
+
+    def set_aside_meanwhile(path, read):
+        if not fresh.exists():  # as a save does before it brings the new folder
+            fresh.mkdir()
+            os.rename(folder, set_aside_path(fresh))
+        return genuine(path, read)
+
+    monkeypatch.setattr(store, "read_json", set_aside_meanwhile)
+    assert load_model(folder).certificate.seal == model.certificate.seal
+    assert not folder.exists()
+
+
+def test_a_folder_that_two_looks_have_missed_is_found_by_the_next(model, folder, monkeypatch):
+    genuine, looks = store.standing_folder, iter([folder.with_name("gone")] * 2)
+    monkeypatch.setattr(store, "standing_folder", lambda path: next(looks, None) or genuine(path))
+    assert load_model(folder).certificate.seal == model.certificate.seal
+
+
 def test_a_folder_that_is_replaced_without_end_is_given_up(model, folder, monkeypatch):
     genuine, count = store.read_tensors, [0]
 

@@ -234,14 +234,13 @@ def _read_one_version(
 ) -> Certified:
     """Read a folder with a function; again if it was replaced meanwhile, so that versions never mix.
 
-    A folder is replaced by renaming, so the files are then different ones; files that were changed in place
-    do not match the certificate.
+    A folder is replaced by renaming, so the files are then different ones, or in another place; files that
+    were changed in place do not match the certificate.
     """
     for reading in range(MOST_READINGS):
         # After one disturbance, others have to wait, if the file system supports locks.
         with locked(final_place(folder).parent) if reading else nullcontext():
-            path = standing_folder(folder)
-            before = _standing_files(path)
+            path, files = standing = _standing(folder)
             try:
                 if not path.is_dir():
                     raise DamagedFileError(f"There is no model folder {folder}.")
@@ -250,18 +249,20 @@ def _read_one_version(
                 if problem:
                     raise DamagedFileError(f"{path} does not match its certificate: {problem}.")
             except (DamagedFileError, OSError):
-                if _standing_files(standing_folder(folder)) == before:
+                # Without the lock, each look may have met another replacement: nothing is not surely nothing.
+                if (reading or any(files)) and _standing(folder) == standing:
                     raise
             else:
-                if _standing_files(standing_folder(folder)) == before:
+                if _standing(folder) == standing:
                     return certified
     raise DamagedFileError(
         f"{folder} was replaced {MOST_READINGS} times while it was being read; try again later."
     )
 
 
-def _standing_files(path: Path) -> list[tuple[int, ...] | None]:
-    """Tell the files of a folder from those of another that takes its place."""
+def _standing(folder: str | os.PathLike[str]) -> tuple[Path, list[tuple[int, ...] | None]]:
+    """Return where a folder is, and what tells its files from those of another that takes its place."""
+    path = standing_folder(folder)
     found: list[tuple[int, ...] | None] = []
     for name in (".", CERTIFICATE, WEIGHTS, PREPROCESSING, PREDICTIONS, ROWS):
         try:
@@ -271,7 +272,7 @@ def _standing_files(path: Path) -> list[tuple[int, ...] | None]:
         else:
             content = () if name == "." else (status.st_size, status.st_mtime_ns)  # others may come into it
             found.append((status.st_dev, status.st_ino, *content))
-    return found
+    return path, found
 
 
 def _read_certified(path: Path) -> CertifiedModel | CertifiedPredictions:
