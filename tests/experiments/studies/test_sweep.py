@@ -4,6 +4,8 @@ import math
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -354,6 +356,34 @@ def test_a_process_that_dies_stops_the_study_and_is_no_failure_of_its_runs(study
         run_study(study, store, RowsElsewhere(fatal="two"), LocalEngine(n_workers=2))
     assert not [record for record in store.records() if not record.done]
     assert run_study(study, store, RowsElsewhere(), LocalEngine()).n_done == 16
+
+
+class BreaksAtSubmission(ThreadPoolExecutor):
+    """A pool whose process dies after a look at the others, before the next batch is submitted."""
+
+    def __init__(self, left):
+        super().__init__(1)
+        self.left = left
+
+    def submit(self, *arguments):
+        if not self.left:
+            raise BrokenProcessPool("A child process terminated abruptly")
+        self.left -= 1
+        return super().submit(*arguments)
+
+
+@pytest.mark.parametrize("left", [0, 1, 3])
+def test_a_process_that_dies_before_a_batch_is_submitted_stops_the_study_too(
+    left, study, store, source, monkeypatch
+):
+    monkeypatch.setattr(
+        "pbgnet.experiments.studies.engines._pool", lambda count, device: BreaksAtSubmission(left)
+    )
+    with pytest.raises(StudyStoppedError, match="A process that trained runs has died"):
+        run_study(study, store, source, LocalEngine(n_workers=2))
+    records = store.records()
+    assert len(records) == 2 * left, "two runs of each batch that was begun"
+    assert all(record.done for record in records)
 
 
 def test_an_interrupt_leaves_batches_that_wait_untrained(study, source):

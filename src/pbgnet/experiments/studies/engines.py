@@ -124,7 +124,7 @@ class LocalEngine:
         with _pool(count, device) as pool:
 
             def submit(some: Iterator[Batch]) -> set[Future[list[RunRecord]]]:
-                return {pool.submit(execute, batch, source, self.device) for batch in some}
+                return {_begun(pool, batch, source, self.device) for batch in some}
 
             running = submit(itertools.islice(waiting, count))
             stop: StudyStoppedError | None = None
@@ -138,6 +138,16 @@ class LocalEngine:
                     yield future.result()
             if stop is not None:
                 raise stop
+
+
+def _begun(pool: Executor, batch: Batch, source: RowSource, device: str) -> Future[list[RunRecord]]:
+    """Submit a batch; if a process has died since the last look, its future says so, as those of others."""
+    try:
+        return pool.submit(execute, batch, source, device)
+    except BrokenProcessPool as problem:
+        broken: Future[list[RunRecord]] = Future()
+        broken.set_exception(problem)
+        return broken
 
 
 def _stop_of(future: Future[list[RunRecord]]) -> StudyStoppedError | None:
