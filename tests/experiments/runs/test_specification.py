@@ -2,13 +2,11 @@
 
 import dataclasses
 import json
-from pathlib import Path
 
 import pytest
 
-import pbgnet
 from pbgnet.exceptions import OptionError
-from pbgnet.experiments.runs import RunSpec, code_version
+from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.runs import specification as module
 
 OTHER_VALUES = {
@@ -91,49 +89,3 @@ def test_the_architecture_has_a_name_and_sizes():
     spec = RunSpec("ads", hidden_layers=3, hidden_size=50)
     assert spec.architecture == "3x50"
     assert spec.hidden_layer_sizes == (50, 50, 50)
-
-
-@pytest.fixture
-def copied_code(tmp_path, monkeypatch):
-    """A copy of a few files of the package, taken for the package."""
-    for room in ("training", "estimators"):
-        (tmp_path / room).mkdir()
-        (tmp_path / room / "loop.py").write_text("x = 1\n")
-    monkeypatch.setattr(module.pbgnet, "__file__", str(tmp_path / "__init__.py"))
-    code_version.cache_clear()
-    yield tmp_path
-    code_version.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("change", "counts"),
-    [
-        (lambda root: (root / "training" / "loop.py").write_text("x = 2\n"), True),
-        (lambda root: (root / "training" / "loop.py").rename(root / "training" / "other.py"), True),
-        (lambda root: (root / "training" / "more.py").write_text(""), True),
-        (lambda root: (root / "estimators" / "loop.py").write_text("x = 2\n"), False),
-        (lambda root: (root / "training" / "notes.txt").write_text("x"), False),
-    ],
-    ids=["edited", "renamed", "added", "elsewhere", "no-code"],
-)
-def test_the_version_changes_with_code_that_decides_what_a_run_computes(copied_code, change, counts):
-    before = code_version()
-    change(copied_code)
-    assert code_version() == before  # a process has one version
-    code_version.cache_clear()
-    assert (code_version() != before) == counts
-
-
-def test_the_version_begins_with_that_of_the_package(copied_code, monkeypatch):
-    version, _, fingerprint = code_version().partition("+")
-    assert version == pbgnet.__version__
-    monkeypatch.setattr(module.pbgnet, "__version__", "99.0")
-    code_version.cache_clear()
-    assert code_version() == f"99.0+{fingerprint}"
-
-
-def test_all_code_that_counts_exists():
-    root = Path(pbgnet.__file__).parent
-    for name in module.CODE_THAT_COUNTS:
-        place = root / name
-        assert place.is_file() if name.endswith(".py") else list(place.glob("*.py")), name

@@ -1,27 +1,13 @@
 """A complete description of a training run: two runs with the same description are the same run."""
 
 import dataclasses
-import functools
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
-import pbgnet
 from pbgnet.exceptions import OptionError
-
-# Code that decides what a run computes: subpackages and a file. Tables and figures are not among it.
-CODE_THAT_COUNTS = (
-    "aggregation",
-    "autograd.py",
-    "bounds",
-    "datasets",
-    "experiments/runs",
-    "kernels",
-    "networks",
-    "training",
-)
+from pbgnet.experiments.runs.fingerprint import code_version
 
 
 @dataclass(frozen=True)
@@ -96,15 +82,3 @@ class RunSpec:
     def identity(self) -> str:
         """Return the hash of the whole description and of the code that runs it, 16 hexadecimal digits."""
         return hashlib.sha256(f"{self.to_json()}|{code_version()}".encode()).hexdigest()[:16]
-
-
-@functools.cache
-def code_version(places: tuple[str, ...] = CODE_THAT_COUNTS) -> str:
-    """Return version and fingerprint of the code that decides what a run computes."""
-    root = Path(pbgnet.__file__).parent
-    digest = hashlib.sha256()
-    for name in places:
-        place = root / name
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place] * place.is_file():
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return f"{pbgnet.__version__}+{digest.hexdigest()[:12]}"
