@@ -14,7 +14,7 @@ def sampled_mean(
 ) -> Tensor:
     """Mean over drawn sign vectors, (R, n, d) and (R, m, d) to (R, n, m); differentiable where that is on.
 
-    Values alone take a kernel of their own, which is much faster than one that also prepares the gradients.
+    Values alone take a kernel of their own, which is faster than one that also prepares the gradients.
     """
     if torch.is_grad_enabled() and (mean.requires_grad or weight.requires_grad):
         value: Tensor = SampledMean.apply(mean, weight, n_samples, generator)

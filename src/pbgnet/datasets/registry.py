@@ -23,7 +23,7 @@ class DatasetEntry:
     """An entry of the registry; ``docs/reference/datasets.md`` lists the same with sources and licences."""
 
     load: Callable[..., Dataset]  # takes data_dir and download (data sets with files), or options of its own
-    paper_rows: tuple[int, int] | None = None  # for training and testing in Table 3 of the paper
+    paper_rows: tuple[int, int] | None = None  # for training and testing in Table 2 of the paper
 
 
 LOW, HIGH, EVEN, ODD = range(5), range(5, 10), range(0, 10, 2), range(1, 10, 2)

@@ -183,7 +183,7 @@ def training_subset(split: TrainTest, n: int, seed: int) -> TrainTest:
 
 
 def _draw(dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
-    """Draw three quarters of the rows for training; the rest, rounded up as in Table 3, for testing."""
+    """Draw three quarters of the rows for training; the rest, rounded up as in Table 2, for testing."""
     check_kind("dataset", dataset, Dataset)
     n = dataset.n_rows
     if n < 4:
