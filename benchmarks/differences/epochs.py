@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from benchmarks.differences.setting import BATCHES, ROWS, VALIDATION_FRACTION, Setting, bound
+from benchmarks.differences.setting import BATCHES, PREDICTIONS, ROWS, VALIDATION_FRACTION, Setting, bound
 from pbgnet.bounds import tree_divergence
-from pbgnet.networks import linear_loss, zero_one_loss
+from pbgnet.networks import AggregatedNetwork, linear_loss, zero_one_loss
 from pbgnet.training import Course, Journal, empirical_means
 from pbgnet.training.solvers import Problem, fit
 from pbgnet.training.solvers.callbacks import EarlyStopping, PlateauHalving
@@ -44,6 +44,14 @@ RULES: dict[str, Callable[[dict[str, Any]], float]] = {
 """What picks the epoch."""
 
 
+NUMBERS = ("epoch", "divergence", "bound", "validation_loss", "train_error", "test_error")
+
+
+def chosen_samples(place: Setting) -> int:
+    """Return the T that the paper selects."""
+    return MORE_SAMPLES.get(place.dataset, N_SAMPLES)
+
+
 def run(place: Setting, variant: str) -> Iterator[dict[str, Any]]:
     """Train by one schedule; yield what each rule would have given."""
     schedule = SCHEDULES[variant]
@@ -56,7 +64,7 @@ def run(place: Setting, variant: str) -> Iterator[dict[str, Any]]:
             "rule": rule,
             "weight_decay": schedule.weight_decays[chosen],
             "last_epoch": len(courses[chosen]),
-            **{name: best[chosen][name] for name in ("epoch", "divergence", "bound", "validation_loss")},
+            **{name: best[chosen][name] for name in NUMBERS},
         }
 
 
@@ -64,13 +72,24 @@ def _train(place: Setting, schedule: Schedule) -> list[list[dict[str, Any]]]:
     """Return all epochs of the replica of each weight decay, with bounds on the rows that train."""
     held, used = place.train.shares(VALIDATION_FRACTION, place.seed(ROWS))
     count, monitor = len(schedule.weight_decays), schedule.monitor
-    start = place.start(MORE_SAMPLES.get(place.dataset, N_SAMPLES))
+    start = place.start(chosen_samples(place))
     network, prior = start.network(count, used), start.prior
+    predicting = place.aggregation(chosen_samples(place), PREDICTIONS)
 
     def measure(trained: Trainable, record: dict[str, Tensor], members: Tensor) -> dict[str, Tensor]:
         loss, error = empirical_means(trained, held, linear_loss, zero_one_loss)
-        divergence = tree_divergence(list(trained.weights), prior, validate_args=False).detach()
-        return {"validation_loss": loss, "validation_error": error, "divergence": divergence}
+        weights = [w.detach() for w in trained.weights]
+        predictor = AggregatedNetwork(weights, prior, aggregation=predicting)
+        train_error, test_error = (
+            empirical_means(predictor, part, zero_one_loss)[0] for part in (used, place.test)
+        )
+        return {
+            "validation_loss": loss,
+            "validation_error": error,
+            "train_error": train_error,
+            "test_error": test_error,
+            "divergence": tree_divergence(weights, prior, validate_args=False),
+        }
 
     decays = torch.tensor(schedule.weight_decays, dtype=torch.float64)
     objective = LinearLoss.of(list(network.weights), decays)

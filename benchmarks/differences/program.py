@@ -4,19 +4,27 @@ The norm that a layer divides by leaves out its constant. And an epoch counts as
 bound falls by more than 0.0001, so that the rate is halved and the training ends sooner.
 """
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.differences.setting import BATCHES, DELTA, NarrowNorm, Setting, bound, losses
+from benchmarks.differences.setting import (
+    BATCHES,
+    DELTA,
+    NarrowNorm,
+    Setting,
+    bound,
+    detached,
+    losses,
+    predictions,
+)
 from pbgnet.aggregation import Fourier
 from pbgnet.bounds import tree_divergence
 from pbgnet.networks import AggregatedNetwork
-from pbgnet.training import Course, Journal
+from pbgnet.training import Course, Journal, Start, TrainingData
 from pbgnet.training.solvers import Problem, fit
 from pbgnet.training.solvers.callbacks import BestEpoch, Callback, EarlyStopping, LoopState, PlateauHalving
 from pbgnet.training.steps import Catoni
@@ -35,6 +43,7 @@ class Variant:
 
     narrow_norm: bool = False  # whether norms leave out the constants
     threshold: float = 0.0  # what the bound must fall by to count as an improvement
+    n_samples: int | None = None  # the T that trains
 
 
 VARIANTS = {
@@ -42,43 +51,78 @@ VARIANTS = {
     "norm": Variant(narrow_norm=True),
     "threshold": Variant(threshold=THRESHOLD),
     "norm and threshold": Variant(narrow_norm=True, threshold=THRESHOLD),
+    "norm and threshold, T = 10": Variant(narrow_norm=True, threshold=THRESHOLD, n_samples=10),
+    "norm and threshold, T = 50": Variant(narrow_norm=True, threshold=THRESHOLD, n_samples=50),
+    "norm and threshold, T = 1000": Variant(narrow_norm=True, threshold=THRESHOLD, n_samples=1000),
 }
 
 
+WITH_ANY_T = {
+    "norm and threshold, T = 10": "T = 10",
+    "norm and threshold, T = 50": "T = 50",
+    "norm and threshold, T = 1000": "T = 1,000",
+    "norm and threshold": "exact",
+}
+"""Variants that differ in T only; the exact one stands for more samples than a CPU can draw."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The network of each rate, C, and the epoch it is from."""
+
+    network: AggregatedNetwork
+    c: list[float]
+    epoch: list[int]
+
+
 def run(place: Setting, variant: str) -> Iterator[dict[str, Any]]:
-    """Train with each rate, side by side; yield the numbers of each network, with exact predictions."""
-    how, n, count = VARIANTS[variant], len(place.train), len(RATES)
-    start, train, test = place.start(None), place.train, place.test
+    """Train with each rate, side by side; yield the numbers of each network."""
+    how = VARIANTS[variant]
+    start, train, test = place.start(how.n_samples), place.train, place.test
     if how.narrow_norm:
         start, train, test = NarrowNorm.start(start), NarrowNorm.rows(train), NarrowNorm.rows(test)
-    network = start.network(count, train)
-    log_c = torch.zeros(count, dtype=torch.float64)
-    minimised = NarrowCatoni if how.narrow_norm else Catoni
-    objective = minimised(network.prior_weights, n, DELTA, log_c, "paper")
-    rates = torch.tensor(RATES, dtype=torch.float64)
-    problem = Problem(network, train, objective, place.seeds(BATCHES, count), rates)
-    course = Course(place.batch_size, MAX_EPOCHS)
-    halving = PlateauHalving(course.plateau_patience, COUNTED)
-    stopping = EarlyStopping(course.stopping_patience, COUNTED)
-    best = BestEpoch()
-    fit(problem, course, Journal(), "bound", callbacks=[_Counted(how.threshold), halving, stopping, best])
-    weights, prior = [w.detach() for w in network.weights], network.prior_weights
+    trained = _train(place, how, start, train)
+    weights, prior = list(trained.network.weights), trained.network.prior_weights
     if how.narrow_norm:
         divergence = NarrowNorm.divergence(weights, prior)
     else:
         divergence = tree_divergence(weights, prior, validate_args=False).tolist()
     exact = AggregatedNetwork(weights, prior, aggregation=Fourier())
-    trained, tested = losses(exact, train), losses(exact, test)
-    for r, rate in enumerate(RATES):
-        yield {
-            "rate": rate,
-            "c": math.exp(log_c[r]),
-            "epoch": int(best.epoch[r]),
-            "divergence": divergence[r],
-            "bound": bound(trained[0][r], divergence[r], n),
-            "train_error": trained[1][r],
-            "test_error": tested[1][r],
-        }
+    (loss, train_error), (_, test_error) = (losses(exact, part) for part in (train, test))
+    numbers: dict[str, Sequence[float]] = {
+        "rate": RATES,
+        "c": trained.c,
+        "epoch": trained.epoch,
+        "divergence": divergence,
+        "bound": [bound(x, kl, len(train)) for x, kl in zip(loss, divergence, strict=True)],
+        "train_error": train_error,
+        "test_error": test_error,
+    }
+    if how.n_samples is not None:
+        numbers |= _sampled_errors(trained.network, train, test)
+    for values in zip(*numbers.values(), strict=True):
+        yield dict(zip(numbers, values, strict=True))
+
+
+def _train(place: Setting, how: Variant, start: Start, rows: TrainingData) -> Trained:
+    network, count = start.network(len(RATES), rows), len(RATES)
+    log_c = torch.zeros(count, dtype=torch.float64)
+    minimised = NarrowCatoni if how.narrow_norm else Catoni
+    objective = minimised(network.prior_weights, len(rows), DELTA, log_c, "paper")
+    rates = torch.tensor(RATES, dtype=torch.float64)
+    problem = Problem(network, rows, objective, place.seeds(BATCHES, count), rates)
+    course, best = Course(place.batch_size, MAX_EPOCHS), BestEpoch()
+    halving = PlateauHalving(course.plateau_patience, COUNTED)
+    stopping = EarlyStopping(course.stopping_patience, COUNTED)
+    fit(problem, course, Journal(), "bound", callbacks=[_Counted(how.threshold), halving, stopping, best])
+    return Trained(detached(network), log_c.exp().tolist(), [int(epoch) for epoch in best.epoch])
+
+
+def _sampled_errors(network: AggregatedNetwork, *parts: TrainingData) -> dict[str, Sequence[float]]:
+    """Return the mean errors of the paper's predictions, with the T that trained, for each rate."""
+    errors = [[error for _, error in prediction] for prediction in predictions(network, *parts)]
+    train, test = (torch.tensor(part).mean(dim=0).tolist() for part in zip(*errors, strict=True))
+    return {"sampled_train_error": train, "sampled_test_error": test}
 
 
 class NarrowCatoni(Catoni):

@@ -1,17 +1,16 @@
-"""What the paper's own tables say about its bounds and its deviations: arithmetic, no training.
+"""What the paper's own tables say about its bounds: arithmetic, no training.
 
 Where C is the best one for a loss L, the bound p of Table 1 has `C = ln(p (1 - L)) - ln(L (1 - p))`. So C and
 p tell L, and `kl(L, p) = (KL + ln(2 sqrt(n) / delta)) / n` tells the number n of rows.
 """
 
-import csv
 import math
 from collections.abc import Iterator
-from importlib import resources
 from typing import NamedTuple
 
 from benchmarks.tables import Table
 from pbgnet.datasets import DATASETS
+from pbgnet.experiments.tables import paper_numbers
 
 CERTIFIED_DELTA, TRAINING_DELTA = 0.05 / 9, 0.05
 BOUND_STEP, C_STEP = 0.0005, 0.005
@@ -51,42 +50,6 @@ def table() -> Table:
     return found
 
 
-class Deviations(NamedTuple):
-    """Deviations of PBGNet's errors in the paper's Table 5, and those of one fixed classifier."""
-
-    dataset: str
-    printed: tuple[float, float]
-    fixed: tuple[float, float]
-
-
-def deviation_table() -> Table:
-    """Return what random splits alone would give, beside the paper's deviations."""
-    columns = ("data set", "train, paper", "train, fixed", "test, paper", "test, fixed")
-    found = Table("Deviations of PBGNet's errors over random splits", columns)
-    for x in split_deviations():
-        train, test = (f"{number:.3f}" for number in x.printed)
-        found.add(x.dataset, train, f"{x.fixed[0]:.4f}", test, f"{x.fixed[1]:.4f}")
-    found.notes += [
-        "Paper: Table 5, 20 splits, three digits.",
-        "Fixed: one classifier with the same error rate over all rows, whatever the split. Only chance "
-        "decides which of its wrong answers are among the train rows.",
-    ]
-    return found
-
-
-def split_deviations() -> Iterator[Deviations]:
-    """Yield the deviations of PBGNet's errors: rows are drawn without replacement."""
-    for (dataset, algorithm), row in _published("variance.csv").items():
-        rows = DATASETS[dataset].paper_rows
-        if algorithm != "pbgnet" or rows is None:
-            continue
-        errors = [float(row[name]) for name in ("train_error", "test_error")]
-        rate = sum(n * error for n, error in zip(rows, errors, strict=True)) / sum(rows)
-        fixed = [math.sqrt(rate * (1 - rate) / n * (1 - n / sum(rows))) for n in rows]
-        printed = [float(row[f"{name}_deviation"]) for name in ("train_error", "test_error")]
-        yield Deviations(dataset, (printed[0], printed[1]), (fixed[0], fixed[1]))
-
-
 class Constant(NamedTuple):
     """The best network that answers by the constant of its output alone."""
 
@@ -97,18 +60,18 @@ class Constant(NamedTuple):
 
 def constant_table() -> Table:
     """Return what the paper prints of PBGNet on ads, beside the best constant answers on its split."""
-    main, chosen = (
-        _published(f"{name}.csv")["ads", "pbgnet"] for name in ("main_results", "selected_models")
-    )
+    main, chosen = (paper_numbers(name)["ads", "pbgnet"] for name in ("main_results", "selected_models"))
     width = int(chosen["hidden_size"])
     found = Table("PBGNet on ads: the best constant answer", ("", "divergence", "C", "bound"))
-    found.add("Tables 1 and 4 of the paper", chosen["divergence"], chosen["c"], main["bound"])
+    printed = (f"{chosen['divergence']:.0f}", f"{chosen['c']:.2f}", f"{main['bound']:.3f}")
+    found.add("Tables 1 and 4 of the paper", *printed)
     for name, inputs in (("norm without the constant", width), ("norm with the constant", width + 1)):
         best = best_constant(inputs)
         found.add(name, f"{best.divergence:.1f}", f"{best.c:.3f}", f"{best.bound:.4f}")
     found.notes.append(
         f"The output reads {width} neurons with weights of 0 and adds a constant; its error rate is the "
-        f"paper's train error, {main['train_error']}. The constant minimises the bound. Nothing was trained."
+        f"paper's train error, {main['train_error']:.3f}. The constant minimises the bound. "
+        "Nothing was trained."
     )
     return found
 
@@ -118,7 +81,7 @@ def best_constant(inputs: int) -> Constant:
 
     A constant b answers `erf(b / sqrt(2 inputs))` and has the divergence `b^2 / 2`; a grid of b will do.
     """
-    rate = float(_published("main_results.csv")["ads", "pbgnet"]["train_error"])
+    rate = paper_numbers("main_results")["ads", "pbgnet"]["train_error"]
     rows = DATASETS["ads"].paper_rows
     assert rows is not None
     n = rows[0]
@@ -138,13 +101,13 @@ def implied_rows() -> Iterator[Implied]:
     PBGNet and PBGNet_pre learn C while they train, with a delta that need not be that of the bound: for them
     delta is 0.05 in the C, and a ninth of it in the bound.
     """
-    main, chosen = _published("main_results.csv"), _published("selected_models.csv")
+    main, chosen = paper_numbers("main_results"), paper_numbers("selected_models")
     for (dataset, algorithm), row in main.items():
         rows = DATASETS[dataset].paper_rows
         if not row["bound"] or rows is None:
             continue
         model = chosen[dataset, algorithm]
-        p, c, divergence = (float(x) for x in (row["bound"], model["c"], model["divergence"]))
+        p, c, divergence = row["bound"], model["c"], model["divergence"]
         delta = CERTIFIED_DELTA if algorithm == "pbgnet_l_bnd" else TRAINING_DELTA
         share = rows_behind(p, c, divergence, delta) / rows[0]
         corners = [
@@ -167,6 +130,12 @@ def rows_behind(p: float, c: float, divergence: float, delta_of_c: float) -> flo
     return math.sqrt(low * high)
 
 
+def agrees(dataset: str, algorithm: str, name: str, mean: float) -> bool:
+    """Whether a mean is within two of the deviations in the paper's Table 5, where 0.000 counts as 0.0005."""
+    row = paper_numbers("variance")[dataset, algorithm]
+    return abs(mean - row[name]) <= 2 * max(row[f"{name}_deviation"], 0.0005)
+
+
 def _kl(q: float, p: float) -> float:
     return q * math.log(q / p) + (1 - q) * math.log((1 - q) / (1 - p))
 
@@ -186,8 +155,3 @@ def _bound(loss: float, distance: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if _kl(loss, middle) > distance else (middle, high)
     return (low + high) / 2
-
-
-def _published(name: str) -> dict[tuple[str, str], dict[str, str]]:
-    text = (resources.files("pbgnet.experiments") / "paper" / name).read_text(encoding="utf-8")
-    return {(row["dataset"], row["algorithm"]): row for row in csv.DictReader(text.splitlines())}

@@ -20,7 +20,10 @@ SMALL_BATCH = 32
 HIDDEN = (10,)
 DELTA = 0.05 / 9
 VALIDATION_FRACTION, PRIOR_FRACTION = 0.2, 0.5
-WEIGHTS, BATCHES, SAMPLES, ROWS = range(4)
+N_PREDICTIONS = 20
+"""How often a sampled network predicts, as in the paper."""
+
+WEIGHTS, BATCHES, SAMPLES, ROWS, PREDICTIONS = range(5)
 """What a seed is for."""
 
 
@@ -33,7 +36,10 @@ class Setting:
     train: TrainingData
     test: TrainingData
     repeat: int = 0
-    """Which of several trainings on the same rows: each has its own weights, batches and samples."""
+    """Which of several trainings on the same rows."""
+
+    renewed: tuple[int, ...] = (WEIGHTS, BATCHES, SAMPLES)
+    """What each of them has seeds of its own for."""
 
     @property
     def batch_size(self) -> int:
@@ -42,18 +48,18 @@ class Setting:
 
     def seed(self, use: int) -> int:
         """Return the seed of one use."""
-        repeat = [self.repeat] if self.repeat and use != ROWS else []
+        repeat = [self.repeat] if self.repeat and use in self.renewed else []
         return int(np.random.SeedSequence([self.split, use, *repeat]).generate_state(1, np.uint32)[0])
 
     def seeds(self, use: int, count: int) -> Tensor:
         """Return the same seed so many times: replicas see the same batches."""
         return torch.full((count,), self.seed(use), dtype=torch.int64)
 
-    def aggregation(self, n_samples: int | None) -> Aggregation:
+    def aggregation(self, n_samples: int | None, use: int = SAMPLES) -> Aggregation:
         """Return Monte Carlo with so many samples, or the exact aggregate."""
         if n_samples is None:
             return Fourier()
-        return MonteCarlo(n_samples, torch.Generator().manual_seed(self.seed(SAMPLES)))
+        return MonteCarlo(n_samples, torch.Generator().manual_seed(self.seed(use)))
 
     def start(self, n_samples: int | None) -> Start:
         """Return Xavier weights, the first ones and the prior."""
@@ -116,3 +122,17 @@ def losses(network: AggregatedNetwork, data: TrainingData) -> tuple[list[float],
     """Return the linear loss and the error rate of each replica."""
     loss, error = empirical_means(network, data, linear_loss, zero_one_loss)
     return loss.tolist(), error.tolist()
+
+
+def predictions(
+    network: AggregatedNetwork, *parts: TrainingData
+) -> list[list[tuple[list[float], list[float]]]]:
+    """Return the losses on all parts of each prediction: a single one, unless samples are drawn."""
+    sampled = isinstance(network.aggregation, MonteCarlo)
+    return [[losses(network, part) for part in parts] for _ in range(N_PREDICTIONS if sampled else 1)]
+
+
+def detached(network: AggregatedNetwork) -> AggregatedNetwork:
+    """Return a network as it is now, without slopes."""
+    weights = [w.detach() for w in network.weights]
+    return AggregatedNetwork(weights, network.prior_weights, aggregation=network.aggregation)

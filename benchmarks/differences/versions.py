@@ -6,12 +6,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
+from benchmarks.differences.store import RESULTS
 from benchmarks.tables import Table
 from pbgnet.experiments import Store
 from pbgnet.experiments.runs import RunSpec
 from pbgnet.experiments.studies.store import RunRecord
-
-RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
 class Trained(NamedTuple):

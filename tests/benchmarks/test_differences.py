@@ -1,26 +1,43 @@
 """The experiments on differences from the paper run, resume, and are quoted as they came out."""
 
 import itertools
-import json
 import math
 import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from benchmarks.differences import __main__ as command
-from benchmarks.differences import epochs, priors, program, published, repeats, tradeoff
-from benchmarks.differences.setting import NarrowNorm, Setting, losses
+from benchmarks.differences import (
+    epochs,
+    plan,
+    priors,
+    program,
+    published,
+    repeats,
+    store,
+    tradeoff,
+)
+from benchmarks.differences.setting import (
+    BATCHES,
+    PREDICTIONS,
+    ROWS,
+    SAMPLES,
+    WEIGHTS,
+    NarrowNorm,
+    Setting,
+    losses,
+)
 
 from pbgnet.aggregation import Enumeration
 from pbgnet.bounds import seeger_bound
 from pbgnet.experiments import Store
 from pbgnet.training import Start, TrainingData
+from pbgnet.training.solvers import fit
 from pbgnet.training.solvers.callbacks import LoopState
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -39,12 +56,9 @@ def small(monkeypatch):
     monkeypatch.setattr(epochs, "MAX_EPOCHS", 3)
     for experiment in (program, repeats, tradeoff):
         monkeypatch.setattr(experiment, "MAX_EPOCHS", 3)
+    monkeypatch.setattr(repeats, "UNSCHEDULED_EPOCHS", 2)
     monkeypatch.setattr(repeats, "REPEATS", 2)
     monkeypatch.setattr(priors, "ITERATIONS", 3)
-
-
-def lines(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.mark.usefixtures("small")
@@ -55,8 +69,10 @@ def lines(path: Path) -> list[dict]:
         ("priors", "last epoch", len(priors.RATES)),
         ("priors", "T = 10", len(priors.RATES)),
         ("program", "norm and threshold", len(program.RATES)),
+        ("program", "norm and threshold, T = 10", len(program.RATES)),
         ("repeats", "PBGNet, exact", 2),
         ("repeats", "PBGNet_l-bnd", 2),
+        ("repeats", "PBGNet_l-bnd, the same but for the samples", 2),
         ("tradeoff", "exact", len(tradeoff.VARIANTS["exact"].first_c)),
         ("tradeoff", "80 % of the rows", 1),
     ],
@@ -65,13 +81,44 @@ def test_a_variant_is_run_once_and_appended(experiment, variant, count, tmp_path
     out = tmp_path / "runs.jsonl"
     arguments = [experiment, "--datasets", "ads", "--variants", variant, "--out", str(out), "--splits", "0"]
     assert command.main(arguments) == 0
-    found = lines(out)
+    found = store.found(out)
     assert len(found) == count
     assert all(0 < line["bound"] < 1 and line["divergence"] >= 0 for line in found)
-    assert {tuple(line[name] for name in command.KEY) for line in found} == {(experiment, "ads", 0, variant)}
+    assert {store.Key.of(line) for line in found} == {(experiment, "ads", 0, variant)}
     command.main([*arguments, "1"])
-    assert lines(out)[:count] == found
-    assert [line["split"] for line in lines(out)[count:]] == [1] * count
+    assert store.found(out)[:count] == found
+    assert [line["split"] for line in store.found(out)[count:]] == [1] * count
+
+
+@pytest.mark.usefixtures("small")
+def test_everything_is_what_the_plan_has_and_the_store_lacks(tmp_path, capsys, monkeypatch):
+    keys = [store.Key("program", "ads", split, "norm and threshold") for split in range(3)]
+    monkeypatch.setattr(plan, "planned", lambda: iter(keys))
+    out = tmp_path / "runs.jsonl"
+    command.main(["program", "--datasets", "ads", "--variants", keys[1].variant, "--splits", "1",
+                  "--out", str(out)])  # fmt: skip
+    first = store.found(out)
+    command.main([command.EVERYTHING, "--out", str(out)])
+    assert store.found(out)[: len(first)] == first
+    assert [store.Key.of(line) for line in store.found(out)] == [
+        keys[split] for split in (1, 0, 2) for _ in program.RATES
+    ]
+
+
+def test_sampled_errors_are_means_over_predictions_for_each_rate(monkeypatch):
+    made = [[([9.0], [0.1, 0.2]), ([9.0], [0.3, 0.4])], [([9.0], [0.3, 0.6]), ([9.0], [0.5, 0.8])]]
+    monkeypatch.setattr(program, "predictions", lambda network, *parts: made)
+    found = program._sampled_errors(None, None, None)
+    assert found["sampled_train_error"] == pytest.approx([0.2, 0.4])
+    assert found["sampled_test_error"] == pytest.approx([0.4, 0.6])
+
+
+@pytest.mark.usefixtures("small")
+def test_only_sampled_networks_have_sampled_errors():
+    place = command.setting("ads", 0)
+    for variant in ("norm", "norm and threshold, T = 10"):
+        for line in program.run(place, variant):
+            assert ("sampled_train_error" in line) is ("T = " in variant)
 
 
 @pytest.mark.usefixtures("small")
@@ -95,7 +142,8 @@ def test_each_rule_picks_its_epoch_and_the_validation_loss_the_weight_decay(monk
     names = ("epoch", "bound", "validation_loss", "validation_error", "objective", "divergence")
     first = [(1, 0.2, 0.5, 0.3, 0.5, 3.0), (2, 0.3, 0.2, 0.2, 0.4, 5.0), (3, 0.4, 0.3, 0.1, 0.3, 9.0)]
     second = [(1, 0.1, 0.6, 0.4, 0.5, 2.0), (2, 0.2, 0.4, 0.4, 0.5, 4.0)]
-    made = [[dict(zip(names, epoch, strict=True)) for epoch in course] for course in (first, second)]
+    errors = {"train_error": 0.1, "test_error": 0.2}
+    made = [[dict(zip(names, epoch, strict=True)) | errors for epoch in course] for course in (first, second)]
     monkeypatch.setattr(epochs, "_train", lambda place, monitor: made)
     found = {x["rule"]: (x["epoch"], x["weight_decay"], x["last_epoch"]) for x in epochs.run(None, "cost")}
     assert found == {
@@ -104,6 +152,18 @@ def test_each_rule_picks_its_epoch_and_the_validation_loss_the_weight_decay(monk
         "validation error": (3, 0.0, 3),
         "cost": (3, 0.0, 3),
     }
+
+
+@pytest.mark.usefixtures("small")
+def test_predictions_at_each_epoch_do_not_change_the_training(monkeypatch):
+    place = command.setting("ads", 0)
+    found = list(epochs.run(place, "validation"))
+    assert all(0 <= x[name] <= 1 for x in found for name in ("train_error", "test_error"))
+    monkeypatch.setattr(epochs, "PREDICTIONS", SAMPLES)
+    trained = ("epoch", "divergence", "bound", "validation_loss")
+    again = list(epochs.run(place, "validation"))
+    assert [[x[name] for name in trained] for x in again] == [[x[name] for name in trained] for x in found]
+    assert [x["train_error"] for x in again] != [x["train_error"] for x in found]
 
 
 @pytest.mark.parametrize("variant", ["exakt", "T = 11"])
@@ -123,42 +183,17 @@ def test_rows_behind_a_bound_are_found_again(n):
     )
 
 
-@pytest.mark.parametrize("name", command.ARITHMETIC)
-def test_the_stored_tables_of_the_papers_numbers_are_as_the_commands_make_them(name, tmp_path, capsys):
+@pytest.mark.parametrize("name", command.TABLES)
+def test_the_stored_tables_are_as_the_commands_make_them(name, tmp_path, capsys):
     out = tmp_path / "table.md"
     command.main([name, "--out", str(out)])
-    assert out.read_text() == command.ARITHMETIC[name].path.read_text()
-
-
-def test_the_papers_deviations_of_pbgnet_are_those_of_a_fixed_classifier():
-    found = list(published.split_deviations())
-    assert len(found) == 6
-    for x in found:
-        for printed, fixed in zip(x.printed, x.fixed, strict=True):
-            # the deviation of 20 numbers is known up to a factor of 1 +- 0.16, and printed with three digits
-            assert abs(printed - fixed) < 2 * 0.16 * fixed + 0.0005
+    assert out.read_text() == command.TABLES[name].path.read_text()
 
 
 def test_the_papers_network_on_ads_is_the_constant_answer_of_a_norm_without_the_constant():
     narrow, wide = published.best_constant(10), published.best_constant(11)
     assert [f"{narrow.divergence:.0f}", f"{narrow.c:.2f}", f"{narrow.bound:.3f}"] == ["27", "0.47", "0.205"]
     assert [f"{wide.divergence:.0f}", f"{wide.c:.2f}", f"{wide.bound:.3f}"] == ["29", "0.48", "0.208"]
-
-
-@pytest.mark.parametrize("train", [30, 60])
-def test_the_deviation_of_a_fixed_classifier_is_that_of_many_splits(train, monkeypatch):
-    right = np.arange(80) >= 20
-    generator = np.random.default_rng(0)
-    shuffled = [generator.permutation(right) for _ in range(4000)]
-    rows = SimpleNamespace(paper_rows=(train, 80 - train))
-    numbers = {"train_error": "0.25", "test_error": "0.25"} | dict.fromkeys(
-        ("train_error_deviation", "test_error_deviation"), "0"
-    )
-    monkeypatch.setattr(published, "DATASETS", {"made": rows})
-    monkeypatch.setattr(published, "_published", lambda name: {("made", "pbgnet"): numbers})
-    (found,) = published.split_deviations()
-    drawn = [np.std([1 - x[part].mean() for x in shuffled]) for part in (slice(train), slice(train, 80))]
-    assert found.fixed == pytest.approx(drawn, rel=0.05)
 
 
 def test_a_norm_without_constants_is_that_of_the_definition(small):
@@ -198,11 +233,29 @@ def test_a_small_fall_counts_only_without_a_threshold():
         assert found == pytest.approx(kept)
 
 
-def test_repeats_share_the_rows_and_nothing_else(small):
+@pytest.mark.usefixtures("small")
+def test_repeats_share_the_rows_and_nothing_else_unless_told():
     place = command.setting("ads", 0)
-    again = replace(place, repeat=1)
-    same = [place.seed(use) == again.seed(use) for use in range(4)]
-    assert same == [False, False, False, True]
+    for again, shared in (
+        (replace(place, repeat=1), {ROWS, PREDICTIONS}),
+        (replace(place, repeat=1, renewed=(SAMPLES,)), {WEIGHTS, BATCHES, ROWS, PREDICTIONS}),
+    ):
+        uses = (WEIGHTS, BATCHES, SAMPLES, ROWS, PREDICTIONS)
+        assert {use for use in uses if place.seed(use) == again.seed(use)} == shared
+
+
+@pytest.mark.usefixtures("small")
+def test_repeats_with_other_samples_start_at_the_same_weights_and_end_apart(monkeypatch):
+    firsts = []
+    monkeypatch.setattr(
+        repeats, "fit", lambda problem, *a, **k: firsts.append(problem) or fit(problem, *a, **k)
+    )
+    found = list(repeats.run(command.setting("ads", 0), "PBGNet_l-bnd, the same but for the samples"))
+    first, second = firsts
+    assert all(map(torch.equal, first.network.prior_weights, second.network.prior_weights))
+    assert torch.equal(first.seeds, second.seeds)
+    assert len({x["divergence"] for x in found}) == len(found)
+    assert {x["epoch"] for x in found} == {2}
 
 
 def test_the_bounds_of_pbgnet_l_bnd_count_the_rows_that_train(tmp_path, capsys):
@@ -213,46 +266,74 @@ def test_the_bounds_of_pbgnet_l_bnd_count_the_rows_that_train(tmp_path, capsys):
     assert all(abs(float(share) - 0.8) < 0.0025 for share in shares)
 
 
-def test_what_the_results_say_of_the_epochs_on_mnistlh_is_in_the_store():
-    found = [
-        line
-        for line in lines(command.STORE)
-        if (line["variant"], line.get("rule")) == ("validation, decay of 1e-6", "validation loss")
-    ]
+def of_epochs(schedule, rule):
+    """The networks of an experiment on epochs by data set, in the order of their splits."""
+    found = defaultdict(list)
+    for line in sorted(store.found(), key=lambda line: (line["dataset"], line["split"])):
+        if (line["experiment"], line["variant"], line.get("rule")) == ("epochs", schedule, rule):
+            found[line["dataset"]].append(line)
+    return found
+
+
+FITTING = "validation, decay of 1e-6"
+"""The schedule on mnistLH."""
+
+
+def test_what_the_results_say_of_the_epochs_on_mnistlh_is_in_the_store(said):
+    found = of_epochs(FITTING, "validation loss")["mnistLH"]
+    assert [line["epoch"] for line in found] == [149, 148, 148]
     bounds = [line["bound"] for line in found]
-    assert [line["epoch"] for line in sorted(found, key=lambda line: line["split"])] == [149, 148, 148]
-    said = f"the second row gives {mean(bounds):.3f} ± {stdev(bounds):.3f}, at epochs 149, 148 and 148"
-    assert said in (RESULTS / "README.md").read_text()
+    spread = f"{mean(bounds):.3f} ± {stdev(bounds):.3f}"
+    assert f"the second row gives {spread}, at epochs 149, 148 and 148" in said
+    errors = [mean(line[name] for line in found) for name in ("train_error", "test_error")]
+    assert f"The errors are {errors[0]:.3f} and {errors[1]:.3f} (paper" in said
 
 
-def test_what_the_results_say_of_the_epochs_is_in_the_store():
-    bounds = defaultdict(list)
-    for line in lines(command.STORE):
-        if line["experiment"] == "epochs" and line["rule"] == "validation loss":
-            bounds[line["variant"], line["dataset"]].append(line["bound"])
-    text = (RESULTS / "README.md").read_text()
-    for schedule in ("cost", "validation"):
-        cells = [
-            f"{mean(found):.3f} ± {stdev(found):.3f}"
-            for (name, dataset), found in sorted(bounds.items())
-            if name == schedule and dataset != "mnistLH"
-        ]
-        assert len(cells) == 5
-        assert " | ".join(cells) in text
+def test_eleven_errors_of_pbgnet_l_bnd_agree_with_the_schedule_that_explains_its_bounds():
+    found = of_epochs("validation", "validation loss") | of_epochs(FITTING, "validation loss")
+    agreeing = {
+        (dataset, name): published.agrees(dataset, "pbgnet_l_bnd", name, mean(x[name] for x in lines))
+        for dataset, lines in found.items()
+        for name in ("train_error", "test_error")
+    }
+    assert len(agreeing) == 12
+    assert [place for place, agrees in agreeing.items() if not agrees] == [("mnistLH", "train_error")]
 
 
-def test_what_the_results_say_of_wide_layers_is_in_the_store():
+@pytest.mark.parametrize(
+    ("schedule", "number", "splits"),
+    [
+        ("cost", "bound", 3),
+        ("validation", "bound", 10),
+        ("validation", "train_error", 10),
+        ("validation", "test_error", 10),
+    ],
+)
+def test_what_the_results_say_of_the_epochs_is_in_the_store(schedule, number, splits, said):
+    found = of_epochs(schedule, "validation loss")
+    numbers = [[x[number] for x in lines] for dataset, lines in found.items() if dataset != "mnistLH"]
+    assert list(map(len, numbers)) == [splits] * 5
+    assert " | ".join(f"{mean(x):.3f} ± {stdev(x):.3f}" for x in numbers) in said
+
+
+@pytest.mark.parametrize("rule", ["cost", "validation error", "bound"])
+def test_what_the_results_say_of_what_picks_the_epoch_is_in_the_store(rule, said):
+    found = of_epochs("validation", rule)
+    bounds = [mean(x["bound"] for x in lines) for dataset, lines in found.items() if dataset != "mnistLH"]
+    assert f"| {' | '.join(f'{x:.3f}' for x in bounds)} |" in said
+
+
+def test_what_the_results_say_of_wide_layers_is_in_the_store(said):
     cells = defaultdict(list)
-    with Store(RESULTS / "wide-layers" / "runs.sqlite", read_only=True) as store:
-        for record in store.records():
+    with Store(RESULTS / "wide-layers" / "runs.sqlite", read_only=True) as runs:
+        for record in runs.records():
             spec, numbers = record.spec, record.results["validation"]
             error, epoch = numbers["sampled_test_error"], int(numbers["epoch"])
             cells[spec.n_samples, spec.stopping_patience].append((error, numbers["divergence"], epoch))
-    text = (RESULTS / "README.md").read_text()
     for patience, words in ((20, "20 epochs"), (150, "never")):
         ((error, divergence, epoch),) = cells[10_000, patience]
-        assert f"| {words} | {error:.3f} | {divergence:,.0f} | {epoch} |" in text
+        assert f"| {words} | {error:.3f} | {divergence:,.0f} | {epoch} |" in said
         assert len(cells[1000, patience]) == 6
     stopped, (best, *others) = (sorted(error for error, *_ in cells[1000, p]) for p in (20, 150))
-    assert f"| 20 epochs | {stopped[0]:.3f} to {stopped[-1]:.3f} |" in text
-    assert f"| never | {best:.3f}, five from {others[0]:.3f} to {others[-1]:.3f} |" in text
+    assert f"| 20 epochs | {stopped[0]:.3f} to {stopped[-1]:.3f} |" in said
+    assert f"| never | {best:.3f}, five from {others[0]:.3f} to {others[-1]:.3f} |" in said
