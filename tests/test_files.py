@@ -9,7 +9,14 @@ import pytest
 
 from pbgnet import files
 from pbgnet.exceptions import DamagedFileError, OutputExistsError
-from pbgnet.files import read_json, replace_folder, set_aside_path, standing_folder, write_new
+from pbgnet.files import (
+    folder_stands,
+    read_json,
+    replace_folder,
+    set_aside_path,
+    standing_folder,
+    write_new,
+)
 
 KIND = {"marker": "letter.txt", "ours": ("letter.txt", "stamp.txt")}
 
@@ -235,6 +242,16 @@ def test_a_folder_set_aside_that_is_removed_while_it_is_looked_at_is_no_error(tm
 
     monkeypatch.setattr(files, "_interrupted", removed_meanwhile)
     assert standing_folder(tmp_path / "a") == aside
+
+
+def test_a_folder_that_one_look_has_missed_stands_and_one_that_is_not_there_does_not(tmp_path, monkeypatch):
+    post(tmp_path / "a")
+    assert folder_stands(tmp_path / "a")
+    assert not folder_stands(tmp_path / "b")
+    assert not folder_stands(tmp_path / "no" / "parent")
+    genuine, missed = files.standing_folder, iter([tmp_path / "gone"])
+    monkeypatch.setattr(files, "standing_folder", lambda path: next(missed, None) or genuine(path))
+    assert folder_stands(tmp_path / "a")
 
 
 def test_a_file_is_replaced_only_if_so_asked(tmp_path):

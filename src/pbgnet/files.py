@@ -159,6 +159,14 @@ def standing_folder(folder: str | os.PathLike[str]) -> Path:
     return max(interrupted, key=_modified, default=path)
 
 
+def folder_stands(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder is there; one that seems not to be may be about to be replaced."""
+    if standing_folder(folder).is_dir():
+        return True
+    with locked(final_place(folder).parent):
+        return standing_folder(folder).is_dir()
+
+
 def set_aside_path(fresh: Path) -> Path:
     """Return where the old folder is kept while a new one, written at `fresh`, takes its place."""
     name, _, token = fresh.name.rpartition(".new-")

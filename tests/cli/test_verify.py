@@ -17,6 +17,7 @@ from pbgnet.certificates import (  # noqa: E402
     round_up,
 )
 from pbgnet.cli.verify import show_steps  # noqa: E402
+from pbgnet.files import set_aside_path  # noqa: E402
 
 
 def failures(payload):
@@ -157,6 +158,16 @@ def test_a_damaged_model_fails_its_first_step(run, run_json, copy):
     assert result.exit_code == 1
     assert "FAILED: files: " in result.stdout
     assert run_json("verify", copy / "model", copy / "table.csv")["steps"][0]["ok"] is False
+
+
+def test_a_damaged_model_that_was_set_aside_fails_its_first_step_too(run, copy):
+    fresh = copy / ".model.new-0123456789ab"
+    fresh.mkdir()
+    (copy / "model" / "certificate.json").write_text("{")
+    (copy / "model").rename(set_aside_path(fresh))
+    result = run("verify", copy / "model", copy / "table.csv")
+    assert result.exit_code == 1
+    assert "FAILED: files: " in result.stdout
 
 
 def test_the_target_can_be_named_and_must_be_known(run, copy):

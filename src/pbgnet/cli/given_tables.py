@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pbgnet.exceptions import DamagedFileError
-from pbgnet.files import standing_folder
+from pbgnet.files import folder_stands
 from pbgnet.table_files import check_file, is_csv, kind_of_file
 
 HELD_FILE = 32 * 2**20
@@ -78,7 +78,7 @@ def check_given(options: Mapping[str, Any]) -> None:
     Every command checks this before it does anything else: the libraries that compute take seconds to load.
     """
     model, data = options.get("model"), options.get("data")
-    if isinstance(model, Path) and not standing_folder(model).is_dir():
+    if isinstance(model, Path) and not folder_stands(model):
         raise DamagedFileError(f"There is no model folder {model}.")
     for name in [data] if isinstance(data, str | Path) else data or ():
         if not (os.path.isdir(name) or _is_pattern(str(name))):

@@ -16,7 +16,7 @@ from pbgnet.cli.outcome import ExitCode, Result, command, note
 from pbgnet.cli.stages import Stages
 from pbgnet.cli.tables import check_column, label_column
 from pbgnet.exceptions import DamagedFileError, LabelError, OptionError, PBGNetError
-from pbgnet.files import standing_folder
+from pbgnet.files import folder_stands, standing_folder
 from pbgnet.records import is_fingerprint
 from pbgnet.stages import announce, listening
 
@@ -50,7 +50,7 @@ def verify_model(
     try:
         loaded = load_certified(model, check=False)  # the steps compare it
     except DamagedFileError:
-        if not model.is_dir():
+        if not folder_stands(model):
             raise
         return recompute(model, np.zeros((0, 0)), np.zeros(0))  # lists the damage as its first step
     reading = load_reading(model, loaded).amended(targets, missing)
