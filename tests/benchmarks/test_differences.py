@@ -323,6 +323,35 @@ def test_what_the_results_say_of_what_picks_the_epoch_is_in_the_store(rule, said
     assert f"| {' | '.join(f'{x:.3f}' for x in bounds)} |" in said
 
 
+def bounds_of_priors(dataset, *variants):
+    """The smallest bound over rates and variants on each split."""
+    bounds = defaultdict(list)
+    for line in store.found():
+        if (line["experiment"], line["dataset"]) == ("priors", dataset) and line["variant"] in variants:
+            bounds[line["split"]].append(line["bound"])
+    return [min(bounds[split]) for split in sorted(bounds)]
+
+
+def test_what_the_results_say_of_how_priors_are_trained_is_in_the_store(said):
+    sampled = ("T = 10", "T = 50", "T = 100")
+    exact, selected = (
+        {dataset: bounds_of_priors(dataset, *variants) for dataset in ("adult", "ads")}
+        for variants in (("exact",), ("exact", *sampled))
+    )
+    assert len(exact["adult"]) == len(exact["ads"]) == 6
+    alone = f"{mean(bounds_of_priors('adult', 'T = 10')):.3f}"
+    becomes = {
+        dataset: f"{mean(exact[dataset]):.3f} becomes {mean(selected[dataset]):.3f}" for dataset in exact
+    }
+    assert f"| {becomes['adult']} (paper 0.166), but T = 10 alone has {alone} as well" in said
+    assert f"on ads {becomes['ads']} (paper 0.081)" in said
+    spread = f"{mean(selected['adult']):.3f} ± {stdev(selected['adult']):.3f}"
+    assert f"the best of T = 10, 50, 100 and exact has {spread}, and so has T = 10" in said
+    changed = ("last epoch", "no halving", "batches of 32", "exact")
+    (same,) = {f"{mean(bounds_of_priors('adult', variant)[:3]):.3f}" for variant in changed}
+    assert f"| {same} each, as without the change" in said
+
+
 def test_what_the_results_say_of_wide_layers_is_in_the_store(said):
     cells = defaultdict(list)
     with Store(RESULTS / "wide-layers" / "runs.sqlite", read_only=True) as runs:

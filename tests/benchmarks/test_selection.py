@@ -51,6 +51,16 @@ def test_the_store_has_what_the_plan_says():
     assert set(planned) == {store.Key.of(line) for line in store.found()}
 
 
+def test_the_results_say_what_all_of_the_plan_took(said):
+    minutes = sum(line["seconds"] for line in store.found()) / 60
+    assert f"`python -m benchmarks.differences everything`, {minutes:.0f} minutes of one CPU core" in said
+
+
+def test_one_version_of_the_code_has_run_all_of_the_plan(said):
+    (version,) = {line["code"] for line in store.found()}
+    assert f"all other experiments on differences by `{version}`" in said
+
+
 def test_what_the_results_say_of_the_two_kinds_on_ads_is_in_the_store(said):
     trained = [
         line["train_error"]
@@ -74,13 +84,15 @@ def test_what_the_results_say_of_t_on_mnist49_is_in_the_stores(said):
         numbers = [[getattr(x, name) for x in best] for name in selection.NUMBERS]
         first, second, third = (f"{fmean(x):.4f} ± {stdev(x):.4f}" for x in numbers)
         assert f"{first}, {second} and {third}" in said
-    errors = {
-        T: fmean(x.train_error for x in found[0] if x.choice == T) for T in {x.choice for x in found[0]}
-    }
-    fitting = [
-        T for T, error in errors.items() if published.agrees("mnist49", "pbgnet", "train_error", error)
-    ]
-    assert fitting == ["T = 10"]
+    for networks in found:
+        errors = {
+            T: fmean(x.train_error for x in selection.on_each_split(x for x in networks if x.choice == T))
+            for T in {x.choice for x in networks}
+        }
+        fitting = [T for T in errors if published.agrees("mnist49", "pbgnet", "train_error", errors[T])]
+        assert fitting == ["T = 10"]
+    chosen = [x.choice for x in selection.on_each_split(found[1])]
+    assert f"(with the program's norms on {chosen.count('T = 10')} of {len(chosen)})" in said
 
 
 def test_what_the_results_say_of_the_kinds_on_mnistlh_is_in_the_store(said):
