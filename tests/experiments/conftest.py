@@ -73,6 +73,24 @@ def study(spec) -> Study:
 
 
 @pytest.fixture
+def source(breast):
+    """Few rows for every run; remembers for which, and can be told to fail."""
+    rows = Rows(breast.table, breast.train[:64], breast.test[:32])
+
+    class Source:
+        def __init__(self):
+            self.calls = []
+            self.trouble = lambda run: None
+
+        def __call__(self, run) -> Rows:
+            self.calls.append(run)
+            self.trouble(run)
+            return rows
+
+    return Source()
+
+
+@pytest.fixture
 def store(tmp_path):
     with Store(tmp_path / "runs.sqlite") as opened:
         yield opened

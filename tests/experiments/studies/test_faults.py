@@ -15,7 +15,7 @@ from pbgnet.exceptions import (
     StudyStoppedError,
 )
 from pbgnet.experiments import LocalEngine, run_study
-from pbgnet.experiments.runs.batch import Rows, train_batch
+from pbgnet.experiments.runs.batch import train_batch
 from pbgnet.experiments.studies import engines
 
 FAULTS = {
@@ -36,12 +36,6 @@ OWN = [
     RuntimeError("singular"),
     ValueError("no"),
 ]
-
-
-@pytest.fixture
-def source(breast):
-    rows = Rows(breast.table, breast.train[:64], breast.test[:32])
-    return lambda run: rows
 
 
 @pytest.fixture
